@@ -1,0 +1,60 @@
+import type { WeirConfig } from './config.ts';
+
+type Overridden = { kind: 'config'; config: WeirConfig } | { kind: 'faults'; faults: string[] };
+
+/** Prefixes of the environment variables that set limits; the stack hands variables with these to every function. */
+export const limitVariablePrefixes = ['WEIR_POOLS_', 'WEIR_APIS_', 'WEIR_TENANT_', 'WEIR_IP_'];
+
+/**
+ * Sets limits from environment variables, one per limit: the path in the config in capitals, words joined by `_`.
+ * `WEIR_POOLS_EXAMPLES_RUNNING=2`, `WEIR_APIS_EXAMPLES_PROBE_IN_SYSTEM=5`, `WEIR_IP_IN_SYSTEM=2`. A name that fits no limit is a fault.
+ */
+export function applyLimitVariables(source: WeirConfig, variables: Readonly<Record<string, string | undefined>>): Overridden {
+  const paths = new Map(limitPaths(source).map((path) => [variableName(path), path]));
+  const config = {
+    ...source,
+    pools: Object.fromEntries(Object.entries(source.pools).map(([name, pool]) => [name, { ...pool }])),
+    apis: Object.fromEntries(Object.entries(source.apis ?? {}).map(([name, limits]) => [name, { ...limits }])),
+    tenant: { ...source.tenant },
+    ip: { ...source.ip },
+  };
+  const faults: string[] = [];
+  for (const [name, text] of Object.entries(variables)) {
+    if (text === undefined || !limitVariablePrefixes.some((prefix) => name.startsWith(prefix))) continue;
+    const path = paths.get(name);
+    if (path === undefined) faults.push(`${name}: names no limit; known are ${[...paths.keys()].join(', ')}`);
+    else if (!/^\d{1,7}$/.test(text)) faults.push(`${name}: expected a whole number, got ${JSON.stringify(text)}`);
+    else setAt(config, path, Number(text));
+  }
+  return faults.length > 0 ? { kind: 'faults', faults } : { kind: 'config', config };
+}
+
+function limitPaths(source: WeirConfig): string[][] {
+  const pools = Object.keys(source.pools).flatMap((name) => [
+    ['pools', name, 'running'],
+    ['pools', name, 'pending'],
+  ]);
+  const apis = source.tasks.flatMap(({ api }) => [
+    ['apis', api, 'running'],
+    ['apis', api, 'inSystem'],
+  ]);
+  const clients = ['tenant', 'ip'].flatMap((tier) => [
+    [tier, 'running'],
+    [tier, 'inSystem'],
+  ]);
+  return [...pools, ...apis, ...clients];
+}
+
+function variableName(path: readonly string[]): string {
+  const words = path.map((part) => part.replace(/[A-Z]/g, (letter) => `_${letter}`).replace(/[^A-Za-z0-9]+/g, '_'));
+  return `WEIR_${words.join('_')}`.toUpperCase();
+}
+
+function setAt(target: object, path: readonly string[], value: number): void {
+  let at = target as Record<string, unknown>;
+  for (const part of path.slice(0, -1)) {
+    at[part] ??= {};
+    at = at[part] as Record<string, unknown>;
+  }
+  at[path.at(-1) as string] = value;
+}

@@ -1,0 +1,45 @@
+import * as z from 'zod';
+import { defineTask, TaskError } from '../lib/task.ts';
+
+const input = z.strictObject({
+  ms: z.int().min(0).max(600_000).default(500),
+  tag: z.string().max(1_000).optional(),
+  failTimes: z.int().min(0).max(100).default(0),
+  failWith: z.enum(['retryable', 'fatal']).default('retryable'),
+  cpuMs: z.int().min(0).max(60_000).default(0),
+  resultBytes: z.int().min(0).max(10_000_000).default(0),
+  progressSteps: z.int().min(0).max(1_000).default(0),
+  ignoreAbort: z.boolean().default(false),
+});
+
+/** Does as it is told: sleeps, uses CPU, fails, reports progress. For trying limits and for load. */
+export default defineTask({
+  api: 'examples/probe',
+  pool: 'examples',
+  input,
+  timeoutMs: 620_000,
+  retry: { attempts: 3 },
+  async run({ input: probe, ctx }) {
+    burn(probe.cpuMs);
+    const steps = Math.max(1, probe.progressSteps);
+    for (let step = 1; step <= steps; step++) {
+      await sleep(probe.ms / steps, probe.ignoreAbort ? undefined : ctx.signal);
+      if (probe.progressSteps > 0) ctx.progress((100 * step) / steps, `step ${step} of ${steps}`);
+    }
+    if (ctx.attempt <= probe.failTimes) {
+      const message = `told to fail ${probe.failTimes} times, this is attempt ${ctx.attempt}`;
+      throw new TaskError('probe_failed', message, { retryable: probe.failWith === 'retryable' });
+    }
+    return { slept: probe.ms, attempt: ctx.attempt, tag: probe.tag, filler: 'x'.repeat(probe.resultBytes) };
+  },
+});
+
+function burn(cpuMs: number): void {
+  const end = performance.now() + cpuMs;
+  while (performance.now() < end);
+}
+
+async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const { setTimeout: wait } = await import('node:timers/promises');
+  await wait(ms, undefined, { signal });
+}
