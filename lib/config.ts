@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { day, hour, minute, second } from './domain/time.ts';
 import type { Limits } from './domain/tiers.ts';
+import { day, hour, minute, second } from './domain/time.ts';
 import { applyLimitVariables } from './limit-variables.ts';
 import type { TaskDefinition } from './task.ts';
 
@@ -31,8 +31,16 @@ const pool = z
     maxRunning: z.int().min(2).max(1_000).optional(),
     memoryMb: z.int().min(128).max(10_240).default(1_024),
     egress: z.enum(['none', 'internet']).default('none'),
-    leaseMs: z.int().min(3 * second).max(15 * minute).default(90 * second),
-    heartbeatMs: z.int().min(second).max(5 * minute).optional(),
+    leaseMs: z
+      .int()
+      .min(3 * second)
+      .max(15 * minute)
+      .default(90 * second),
+    heartbeatMs: z
+      .int()
+      .min(second)
+      .max(5 * minute)
+      .optional(),
   })
   .transform((value) => ({
     ...value,
@@ -48,7 +56,9 @@ const pool = z
   });
 
 const fileRule = z.strictObject({
-  mediaTypes: z.array(z.string().regex(/^[a-z]+\/[a-z0-9.+-]+$/, 'expected a media type such as application/pdf')).min(1),
+  mediaTypes: z
+    .array(z.string().regex(/^[a-z]+\/[a-z0-9.+-]+$/, 'expected a media type such as application/pdf'))
+    .min(1),
   maxBytes: z.int().min(1).max(5_000_000_000),
   required: z.boolean().optional(),
 });
@@ -63,23 +73,45 @@ const task = z.looseObject({
   input: z.custom<z.ZodType>((value) => value instanceof z.core.$ZodType, 'expected a zod schema'),
   files: z.record(fileField, fileRule).optional(),
   permits: z.int().min(1).max(1_000).default(1),
-  timeoutMs: z.int().min(1).max(maxFunctionMs - attemptMarginMs),
+  timeoutMs: z
+    .int()
+    .min(1)
+    .max(maxFunctionMs - attemptMarginMs),
   retry: z.strictObject({ attempts: z.int().min(1).max(20) }).default({ attempts: 3 }),
-  dedup: z.strictObject({ windowMs: z.int().min(0).max(6 * day) }).default({ windowMs: 300 * second }),
+  dedup: z
+    .strictObject({
+      windowMs: z
+        .int()
+        .min(0)
+        .max(6 * day),
+    })
+    .default({ windowMs: 300 * second }),
   run: z.custom<TaskDefinition['run']>((value) => typeof value === 'function', 'expected a function'),
 });
 
 const times = z
   .strictObject({
     startWindowMs: z.int().min(second).max(day).default(hour),
-    resendAgeMs: z.int().min(second).max(hour).default(5 * minute),
-    keepMs: z.int().min(hour).max(90 * day).default(7 * day),
+    resendAgeMs: z
+      .int()
+      .min(second)
+      .max(hour)
+      .default(5 * minute),
+    keepMs: z
+      .int()
+      .min(hour)
+      .max(90 * day)
+      .default(7 * day),
   })
   .check((ctx) => {
     const { startWindowMs, resendAgeMs } = ctx.value;
     const least = resendAgeMs + 2 * reconcilePeriodMs;
     if (startWindowMs <= least) {
-      fault(ctx, 'startWindowMs', `expected more than resendAgeMs and two reconcile periods (${least}), got ${startWindowMs}`);
+      fault(
+        ctx,
+        'startWindowMs',
+        `expected more than resendAgeMs and two reconcile periods (${least}), got ${startWindowMs}`,
+      );
     }
   });
 
@@ -174,7 +206,13 @@ export function checkConfig(source: WeirConfig, variables: Readonly<Record<strin
 
 function describe(issue: z.core.$ZodIssue, source: unknown): string {
   const field = issue.path.map(String).join('.');
-  const got = issue.path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], source);
-  const shown = issue.code === 'custom' || typeof got === 'object' || typeof got === 'function' ? '' : `, got ${JSON.stringify(got)}`;
+  const got = issue.path.reduce<unknown>(
+    (value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key],
+    source,
+  );
+  const shown =
+    issue.code === 'custom' || typeof got === 'object' || typeof got === 'function'
+      ? ''
+      : `, got ${JSON.stringify(got)}`;
   return `${field || 'the config'}: ${issue.message}${shown}`;
 }

@@ -9,7 +9,10 @@ export const limitVariablePrefixes = ['WEIR_POOLS_', 'WEIR_APIS_', 'WEIR_TENANT_
  * Sets limits from environment variables, one per limit: the path in the config in capitals, words joined by `_`.
  * `WEIR_POOLS_EXAMPLES_RUNNING=2`, `WEIR_APIS_EXAMPLES_PROBE_IN_SYSTEM=5`, `WEIR_IP_IN_SYSTEM=2`. A name that fits no limit is a fault.
  */
-export function applyLimitVariables(source: WeirConfig, variables: Readonly<Record<string, string | undefined>>): Overridden {
+export function applyLimitVariables(
+  source: WeirConfig,
+  variables: Readonly<Record<string, string | undefined>>,
+): Overridden {
   const paths = new Map(limitPaths(source).map((path) => [variableName(path), path]));
   const config = {
     ...source,

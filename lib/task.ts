@@ -5,7 +5,7 @@ export type FileRule = {
   readonly mediaTypes: readonly string[];
   readonly maxBytes: number;
   /** Absent means required. */
-  readonly required?: boolean;
+  readonly required?: boolean | undefined;
 };
 
 /** A file a client sent with its task. `bytes` reads it from the bucket and checks its SHA-256 on the way. */

@@ -10,7 +10,13 @@ const projectDir = dirname(dirname(fileURLToPath(import.meta.url)));
 // `names` are package names for each package manager; `probe` proves that the program on PATH is more than a stub.
 const programs = [
   { command: 'redis-server', probe: '--version', apt: 'redis-server', brew: 'redis', dnf: 'redis' },
-  { command: 'java', probe: '-version', apt: 'default-jre-headless', brew: 'openjdk', dnf: 'java-latest-openjdk-headless' },
+  {
+    command: 'java',
+    probe: '-version',
+    apt: 'default-jre-headless',
+    brew: 'openjdk',
+    dnf: 'java-latest-openjdk-headless',
+  },
 ];
 
 installPackages();
@@ -21,7 +27,9 @@ function installPackages() {
   say('installing npm packages (npm ci)');
   const npm = process.env.npm_execpath;
   // npm's own lifecycle variables would make the inner npm think it is run by the script it prepares.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(lifecycle|package|command)/.test(name)));
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^npm_(lifecycle|package|command)/.test(name)),
+  );
   const result =
     npm && existsSync(npm)
       ? run(process.execPath, [npm, 'ci', '--no-audit', '--no-fund'], env)
@@ -50,7 +58,10 @@ function installPrograms() {
   const names = missing.map((program) => program.command).join(' and ');
   const isRoot = process.getuid?.() === 0;
   if (isRoot && existsSync('/etc/debian_version') && onPath('apt-get')) {
-    aptInstall(missing.map((program) => program.apt), names);
+    aptInstall(
+      missing.map((program) => program.apt),
+      names,
+    );
     const still = missing.filter((program) => !isUsable(program));
     if (still.length > 0) fail(`${still.map((program) => program.command).join(' and ')} still missing after apt-get`);
     return;

@@ -1,0 +1,132 @@
+import {
+  AuthorizationType,
+  EndpointType,
+  type IResource,
+  LambdaIntegration,
+  RestApi,
+} from 'aws-cdk-lib/aws-apigateway';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { Aws, Fn, Validations } from 'aws-cdk-lib/core';
+import { Construct } from 'constructs';
+import { type FunctionBase, WeirFunction } from './function.ts';
+import { answerWithProblems } from './gateway-responses.ts';
+import type { State } from './state.ts';
+
+/** Also the first segment of every path, so that a path is the same in the cloud, on one machine and in the docs. */
+const stageName = 'api';
+
+/** A long poll waits up to 25 s and the gateway cuts at 29 s. */
+const longPollTimeoutMs = 29_000;
+
+export type ApiProps = { readonly functions: FunctionBase; readonly state: State };
+
+/** The regional REST API and the functions that answer it. */
+export class Api extends Construct {
+  /** With the stage, without a slash at the end. */
+  readonly baseUrl: string;
+  readonly admit: WeirFunction<'admit'>;
+  readonly status: WeirFunction<'status'>;
+  readonly control: WeirFunction<'control'>;
+
+  constructor(scope: Construct, id: string, { functions, state }: ApiProps) {
+    super(scope, id);
+    const { tasks, files, queues, network, cache } = state;
+    const rest = restApi(this, functions.stage);
+    // Not `rest.url`: it depends on the deployment, and the deployment on the functions that are told this URL.
+    this.baseUrl = Fn.join('', [
+      'https://',
+      rest.restApiId,
+      '.execute-api.',
+      Aws.REGION,
+      '.',
+      Aws.URL_SUFFIX,
+      '/',
+      stageName,
+    ]);
+
+    this.admit = new WeirFunction(this, {
+      base: functions,
+      name: 'admit',
+      description: 'Decides a posted task and records it',
+      memoryMb: 1_024,
+      timeoutMs: longPollTimeoutMs,
+      network,
+      connect: (fn) => ({
+        ...cache.grantUse(fn),
+        ...tasks.grantCreate(fn),
+        ...files.grantKeepInputs(fn),
+        ...queues.grantSend(fn),
+        WEIR_BASE_URL: this.baseUrl,
+      }),
+    });
+    this.status = new WeirFunction(this, {
+      base: functions,
+      name: 'status',
+      description: 'Reads a task, also by long poll',
+      memoryMb: 512,
+      timeoutMs: longPollTimeoutMs,
+      // Long polls hold an instance each. However many there are, the account's other instances are left to `admit`.
+      reservedConcurrency: 200,
+      connect: (fn) => ({ ...tasks.grantRead(fn), WEIR_BASE_URL: this.baseUrl }),
+    });
+    this.control = new WeirFunction(this, {
+      base: functions,
+      name: 'control',
+      description: 'Tells how full the pools are, and whether Weir is well',
+      memoryMb: 512,
+      timeoutMs: 10_000,
+      network,
+      connect: (fn) => ({ ...cache.grantUse(fn), ...queues.grantCountDead(fn) }),
+    });
+    this.route(rest.root);
+  }
+
+  private route(root: IResource): void {
+    const v1 = root.addResource('v1');
+    answer(v1.addResource('{group}').addResource('{name}').addResource('tasks'), 'POST', this.admit);
+    answer(v1.addResource('tasks').addResource('{id}'), 'GET', this.status);
+    answer(v1.addResource('queue').addResource('status'), 'GET', this.control);
+    answer(v1.addResource('health'), 'GET', this.control);
+    answer(root.addResource('health'), 'GET', this.control);
+  }
+}
+
+function answer(resource: IResource, method: string, fn: IFunction): void {
+  const made = resource.addMethod(method, new LambdaIntegration(fn, { allowTestInvoke: false }), {
+    authorizationType: AuthorizationType.NONE,
+  });
+  Validations.of(made).acknowledge(
+    { id: 'AwsSolutions-APIG4', reason: 'Identity mode `open`: one tenant, no authorizer on task routes.' },
+    { id: 'AwsSolutions-COG4', reason: 'Identity does not come from Cognito.' },
+  );
+}
+
+function restApi(scope: Construct, stage: string): RestApi {
+  const rest = new RestApi(scope, 'rest', {
+    restApiName: `weir-${stage}`,
+    description: 'Weir admits tasks',
+    endpointTypes: [EndpointType.REGIONAL],
+    // Never `*/*`: JSON would then arrive in base64 and cost a third of the size limit.
+    binaryMediaTypes: ['multipart/form-data'],
+    cloudWatchRole: false,
+    deployOptions: { stageName, throttlingRateLimit: 1_000, throttlingBurstLimit: 2_000, metricsEnabled: true },
+  });
+  // CDK's own output gives a URL without `/v1`.
+  rest.node.tryRemoveChild('Endpoint');
+  answerWithProblems(rest);
+  const logs =
+    'Access logs need a role that belongs to the whole account, so an account switches them on, not this stack.';
+  Validations.of(rest).acknowledge(
+    { id: 'AwsSolutions-APIG1', reason: logs },
+    { id: 'AwsSolutions-APIG6', reason: logs },
+    {
+      id: 'AwsSolutions-APIG2',
+      reason: '`admit` checks each body and names every fault by its path, which a gateway model cannot.',
+    },
+    {
+      id: 'AwsSolutions-APIG3',
+      reason: 'Admission limits are the protection; a web ACL is for the account to attach to the stage.',
+    },
+  );
+  return rest;
+}

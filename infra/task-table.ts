@@ -1,0 +1,67 @@
+import { AttributeType, Billing, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
+import { RemovalPolicy } from 'aws-cdk-lib/core';
+import { Construct } from 'constructs';
+import type { Variables } from '../lib/settings.ts';
+import { allow } from './allow.ts';
+
+type TableVariables = Pick<Variables<'status'>, 'WEIR_TABLE'>;
+
+/**
+ * The records: tasks and dedup items, by key. Both indexes are sparse (an item without the attribute is not in them), sharded, and hold keys
+ * only: `open` gives open tasks by when they are due, `dead` those given up, by when they ended.
+ */
+export class TaskTable extends Construct {
+  private readonly table: TableV2;
+
+  constructor(scope: Construct, id: string) {
+    super(scope, id);
+    this.table = new TableV2(this, 'table', {
+      partitionKey: { name: 'pk', type: AttributeType.STRING },
+      globalSecondaryIndexes: [index('open', 'openShard', 'dueAt'), index('dead', 'deadShard', 'finishedAt')],
+      billing: Billing.onDemand(),
+      timeToLiveAttribute: 'ttl',
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      deletionProtection: true,
+      removalPolicy: RemovalPolicy.RETAIN,
+    });
+  }
+
+  /** Reads by key. */
+  grantRead(fn: IGrantable): TableVariables {
+    return this.grant(fn, 'GetItem');
+  }
+
+  /** Makes records. A transaction needs the permission of each write in it; there is none of its own. */
+  grantCreate(fn: IGrantable): TableVariables {
+    return this.grant(fn, 'GetItem', 'PutItem', 'UpdateItem');
+  }
+
+  /** Moves records on; makes none but the settings item, by which a new system begins. */
+  grantChange(fn: IGrantable): TableVariables {
+    const settingsOnly = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['S#*'] } };
+    allow(fn, ['dynamodb:PutItem'], [this.table.tableArn], settingsOnly);
+    return this.grant(fn, 'GetItem', 'UpdateItem');
+  }
+
+  /** Finds what is due and moves it on. */
+  grantMend(fn: IGrantable): TableVariables {
+    allow(fn, ['dynamodb:Query'], [`${this.table.tableArn}/index/open`]);
+    return this.grantChange(fn);
+  }
+
+  private grant(fn: IGrantable, ...actions: string[]): TableVariables {
+    const names = actions.map((action) => `dynamodb:${action}`);
+    allow(fn, names, [this.table.tableArn]);
+    return { WEIR_TABLE: this.table.tableName };
+  }
+}
+
+function index(indexName: string, shard: string, moment: string) {
+  return {
+    indexName,
+    partitionKey: { name: shard, type: AttributeType.STRING },
+    sortKey: { name: moment, type: AttributeType.NUMBER },
+    projectionType: ProjectionType.KEYS_ONLY,
+  };
+}

@@ -1,0 +1,84 @@
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler';
+import { Aws, Duration } from 'aws-cdk-lib/core';
+import { Construct } from 'constructs';
+import { reconcilePeriodMs, type Weir } from '../lib/config.ts';
+import { allow } from './allow.ts';
+import { type FunctionBase, WeirFunction } from './function.ts';
+import { poolsInUse } from './network.ts';
+import type { State } from './state.ts';
+import { workTimeoutMs } from './work-timeout.ts';
+
+export type WorkersProps = { readonly weir: Weir; readonly functions: FunctionBase; readonly state: State };
+
+/** What runs without a client waiting: one `work` function per pool in use, and `reconcile` every minute. */
+export class Workers extends Construct {
+  readonly reconcile: WeirFunction<'reconcile'>;
+
+  constructor(scope: Construct, id: string, { weir, functions, state }: WorkersProps) {
+    super(scope, id);
+    const pools = new Map(poolsInUse(weir).map((pool) => [pool.name, pool]));
+    for (const queue of state.queues.all) {
+      const pool = pools.get(queue.pool);
+      if (pool === undefined) throw new Error(`queue ${queue.pool} belongs to no pool`);
+      const work = new WeirFunction(this, {
+        base: functions,
+        name: 'work',
+        suffix: pool.name,
+        description: `Runs the tasks of pool ${pool.name}`,
+        memoryMb: pool.memoryMb,
+        timeoutMs: workTimeoutMs(weir, pool.name),
+        network: state.network,
+        egress: pool.egress,
+        connect: (fn) => ({
+          ...state.cache.grantUse(fn),
+          ...state.tasks.grantChange(fn),
+          ...state.files.grantReadInputs(fn),
+          ...state.queues.grantSendTo(fn, queue),
+          WEIR_POOL: pool.name,
+        }),
+      });
+      // One message at a time: each is a long attempt with a lease of its own. The event source, not the function, bounds how many run.
+      work.addEventSource(
+        new SqsEventSource(queue.queue, {
+          batchSize: 1,
+          reportBatchItemFailures: true,
+          maxConcurrency: pool.maxRunning,
+        }),
+      );
+    }
+    this.reconcile = this.everyMinute(functions, state);
+  }
+
+  private everyMinute(functions: FunctionBase, { cache, tasks, queues, network }: State): WeirFunction<'reconcile'> {
+    const reconcile = new WeirFunction(this, {
+      base: functions,
+      name: 'reconcile',
+      description: 'Sends what is due and mends what crashed',
+      memoryMb: 512,
+      timeoutMs: 50_000,
+      network,
+      connect: (fn) => ({ ...cache.grantUse(fn), ...tasks.grantMend(fn), ...queues.grantSend(fn) }),
+    });
+    // A run that did not come is made up by the next one. The schedule starts it asynchronously, so both have an age to give up at.
+    reconcile.configureAsyncInvoke({ maxEventAge: Duration.millis(reconcilePeriodMs), retryAttempts: 0 });
+    const role = new Role(this, 'schedule-role', {
+      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
+      }),
+    });
+    allow(role, ['lambda:InvokeFunction'], [reconcile.functionArn]);
+    new CfnSchedule(this, 'each-minute', {
+      description: 'Weir: reconcile',
+      scheduleExpression: `rate(${reconcilePeriodMs / 60_000} minute)`,
+      flexibleTimeWindow: { mode: 'OFF' },
+      target: {
+        arn: reconcile.functionArn,
+        roleArn: role.roleArn,
+        retryPolicy: { maximumEventAgeInSeconds: reconcilePeriodMs / 1_000, maximumRetryAttempts: 2 },
+      },
+    });
+    return reconcile;
+  }
+}

@@ -1,0 +1,144 @@
+import { Cluster, type ClusterOptions } from 'ioredis';
+import * as z from 'zod';
+import type { Log } from '../../ports.ts';
+import { Unavailable } from '../../ports.ts';
+import type { Script } from './script.ts';
+
+export type RedisOptions = {
+  /** `rediss://host:port` or `redis://host:port`, any node of the cluster. */
+  readonly url: string;
+  readonly password?: (() => Promise<string>) | undefined;
+  /** Ceiling of one call with its connect. Default 1,000. */
+  readonly deadlineMs?: number | undefined;
+  readonly log: Log;
+};
+
+/** A client kept between calls may have died while its function was frozen; past this idle time it is asked first. */
+const idleMs = 30_000;
+/** Answers of a node that is not the one to ask, or not yet: the same call is right on a fresh connection. */
+const passing = /^(READONLY|MOVED|ASK|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|UNBLOCKED)/;
+
+/**
+ * A cluster client that never waits longer than its deadline and never sends late: no offline queue, no automatic resend, and after a time-out
+ * or a lost connection the client is thrown away. Scripts are idempotent by their holder ids, so one repeat within the deadline is safe.
+ */
+export class RedisConnection {
+  readonly #options: RedisOptions;
+  #client: Promise<Cluster> | undefined;
+  #usedAt = 0;
+
+  constructor(options: RedisOptions) {
+    this.#options = options;
+  }
+
+  /** Runs a script by its hash, by its text where a node does not know it yet. Throws `Unavailable` past the deadline. */
+  run<Input, Reply>(script: Script<Input, Reply>, input: Input): Promise<Reply> {
+    const keys = script.keys(input);
+    const args = [...keys, ...script.args(input)];
+    return this.call(script.name, async (client) => {
+      const raw = await client.evalsha(script.sha1, keys.length, ...args).catch((error: unknown) => {
+        if (!isReply(error, 'NOSCRIPT')) throw error;
+        return client.eval(script.source, keys.length, ...args);
+      });
+      return script.reply(raw, input);
+    });
+  }
+
+  /** Runs `command` on a live client within the deadline; once more on a new connection when the first was lost. */
+  async call<Reply>(name: string, command: (client: Cluster) => Promise<Reply>): Promise<Reply> {
+    const deadline = performance.now() + (this.#options.deadlineMs ?? 1_000);
+    for (let tries = 1; ; tries++) {
+      try {
+        return await within(deadline - performance.now(), async () => command(await this.#ready()));
+      } catch (error) {
+        if (!isOutage(error)) throw error;
+        this.discard();
+        if (tries >= 2 || performance.now() >= deadline || error instanceof TimeOut) {
+          throw new Unavailable('redis', `${name} had no answer (${error.message})`, error);
+        }
+      }
+    }
+  }
+
+  discard(): void {
+    const client = this.#client;
+    this.#client = undefined;
+    client?.then(
+      (each) => each.disconnect(),
+      () => undefined,
+    );
+  }
+
+  async #ready(): Promise<Cluster> {
+    const idle = performance.now() - this.#usedAt;
+    this.#client ??= this.#connect();
+    const client = await this.#client;
+    if (idle > idleMs) await client.ping();
+    this.#usedAt = performance.now();
+    return client;
+  }
+
+  async #connect(): Promise<Cluster> {
+    const { hostname, port, protocol } = new URL(this.#options.url);
+    const password = await this.#options.password?.();
+    const client = new Cluster([{ host: hostname, port: Number(port) }], clusterOptions(protocol, password));
+    client.on('error', (error) => this.#options.log.warn('redis connection', { reason: String(error) }));
+    try {
+      await client.connect();
+    } catch (error) {
+      client.disconnect();
+      throw error;
+    }
+    return client;
+  }
+}
+
+function clusterOptions(protocol: string, password: string | undefined) {
+  const never = { enableOfflineQueue: false, autoResubscribe: false } as const;
+  return {
+    ...never,
+    lazyConnect: true,
+    clusterRetryStrategy: () => null,
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    retryDelayOnTryAgain: 0,
+    maxRedirections: 3,
+    slotsRefreshTimeout: 900,
+    dnsLookup: (address, callback) => callback(null, address),
+    redisOptions: {
+      ...never,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      connectTimeout: 900,
+      ...(password === undefined ? {} : { password }),
+      ...(protocol === 'rediss:' ? { tls: {} } : {}),
+    },
+  } satisfies ClusterOptions;
+}
+
+class TimeOut extends Error {
+  override readonly name = 'TimeOut';
+}
+
+async function within<Value>(ms: number, work: () => Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeOut = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TimeOut(`no answer in ${Math.round(ms)} ms`)), Math.max(0, ms));
+  });
+  try {
+    return await Promise.race([work(), timeOut]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function isReply(error: unknown, code: string): boolean {
+  return error instanceof Error && error.message.startsWith(code);
+}
+
+/** Programming errors (wrong type, bad arguments, cross slot, an unexpected reply) are not outages: they are thrown as they are. */
+function isOutage(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  if (error.name === 'ReplyError') return passing.test(error.message);
+  return !(error instanceof TypeError || error instanceof RangeError || error instanceof z.core.$ZodError);
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { Tier } from '../../domain/tiers.ts';
+
+/** Redis names of one cell. Every key goes through here; one hash tag keeps a cell on one shard, and what a user wrote is hashed. */
+export type CellKeys = {
+  readonly limits: string;
+  readonly holders: string;
+  lock(dedupKey: string): string;
+  seats(tier: Tier): string;
+  slots(tier: Tier): string;
+};
+
+export function cellKeys(stage: string, cell = '0'): CellKeys {
+  const prefix = `{weir:${stage}:${cell}}`;
+  return {
+    limits: `${prefix}:limits`,
+    holders: `${prefix}:holders`,
+    lock: (dedupKey) => `${prefix}:lock:${digest(dedupKey)}`,
+    seats: (tier) => `${prefix}:seats:${tierKey(tier)}`,
+    slots: (tier) => `${prefix}:slots:${tierKey(tier)}`,
+  };
+}
+
+function tierKey({ tier, name }: Tier): string {
+  return `${tier}:${isClients(tier) ? digest(name) : name}`;
+}
+
+/** Tiers of one client each: their sets expire with their last lease, and one limit holds for all of them. */
+export function isClients(tier: Tier['tier']): boolean {
+  return tier === 'tenant' || tier === 'ip';
+}
+
+/** Where the limits hash keeps an override of this tier: fields `inSystem:<label>` and `running:<label>`. */
+export function limitLabel({ tier, name }: Tier): string {
+  return isClients(tier) ? tier : `${tier}:${name}`;
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}

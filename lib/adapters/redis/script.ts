@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import type * as z from 'zod';
+
+/** A Lua script with its contract: how its input becomes KEYS and ARGV, and the only replies it may give. */
+export type Script<Input, Reply> = {
+  readonly name: string;
+  readonly source: string;
+  readonly sha1: string;
+  keys(input: Input): readonly string[];
+  args(input: Input): readonly (string | number)[];
+  reply(raw: unknown, input: Input): Reply;
+};
+
+export function defineScript<Input, Raw, Reply>(definition: {
+  name: string;
+  source: string;
+  keys(input: Input): readonly string[];
+  args(input: Input): readonly (string | number)[];
+  /** The shape Redis answers in; anything else is a bug and throws. */
+  schema: z.ZodType<Raw>;
+  read(raw: Raw, input: Input): Reply;
+}): Script<Input, Reply> {
+  return {
+    name: definition.name,
+    source: definition.source,
+    sha1: createHash('sha1').update(definition.source).digest('hex'),
+    keys: definition.keys,
+    args: definition.args,
+    reply: (raw, input) => definition.read(definition.schema.parse(raw), input),
+  };
+}

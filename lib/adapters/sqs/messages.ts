@@ -1,0 +1,49 @@
+import {
+  ChangeMessageVisibilityCommand,
+  GetQueueAttributesCommand,
+  SendMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { DeadLetters, Messages } from '../../ports.ts';
+import { bounded } from '../outage.ts';
+
+/** SQS behind the `Messages` port. `queueUrls`: pool name → URL of its work queue. */
+export function sqsMessages(client: SQSClient, queueUrls: Readonly<Record<string, string>>): Messages {
+  const urlOf = (pool: string) => {
+    const url = queueUrls[pool];
+    if (url === undefined)
+      throw new Error(`expected a queue of pool ${pool}, know ${Object.keys(queueUrls).join(', ')}`);
+    return url;
+  };
+  return bounded('sqs', {
+    async send(pool, { tenant, id, send }, group) {
+      const MessageBody = JSON.stringify({ v: 1, tenant, id, send });
+      await client.send(new SendMessageCommand({ QueueUrl: urlOf(pool), MessageBody, MessageGroupId: group }));
+    },
+    async setVisibility(pool, receiptHandle, ms) {
+      const seconds = Math.min(43_200, Math.max(0, Math.ceil(ms / 1_000)));
+      await client.send(
+        new ChangeMessageVisibilityCommand({
+          QueueUrl: urlOf(pool),
+          ReceiptHandle: receiptHandle,
+          VisibilityTimeout: seconds,
+        }),
+      );
+    },
+  });
+}
+
+/** Counts what waits in the dead-letter queues, by pool. */
+export function sqsDeadLetters(client: SQSClient, queueUrls: Readonly<Record<string, string>>): DeadLetters {
+  return bounded('sqs', {
+    async count() {
+      const counts = Object.entries(queueUrls).map(async ([pool, QueueUrl]) => {
+        const { Attributes } = await client.send(
+          new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['ApproximateNumberOfMessages'] }),
+        );
+        return [pool, Number(Attributes?.ApproximateNumberOfMessages ?? 0)] as const;
+      });
+      return Object.fromEntries(await Promise.all(counts));
+    },
+  });
+}

@@ -1,0 +1,14 @@
+import { second } from './time.ts';
+
+/** How long a request may take between its lock and its record; the lock lives as long. */
+export const createDeadlineMs = 10 * second;
+/** A worker that acquired but did not write its start within this time does not start. */
+export const startDeadlineMs = 5 * second;
+/** Clocks of different machines may differ by this much; a moment compared elsewhere than where it was made allows for it. */
+export const skewMs = 5 * second;
+/** How many attempts may lose their worker before the task fails; such attempts do not spend its retry budget. */
+export const mostLostLeases = 5;
+/** Receives of one message before SQS moves it to the dead-letter queue; the last one parks the task in its record instead. */
+export const maxReceiveCount = 20;
+/** How long a worker without a slot asks again before it gives its message back. */
+export const acquireWaitMs = second / 2;

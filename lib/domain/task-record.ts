@@ -1,0 +1,101 @@
+import type { TaskId } from './task-id.ts';
+import type { Tier } from './tiers.ts';
+import type { EpochMs } from './time.ts';
+
+/**
+ * Where a task stands. The record is the truth; every write is conditional on the status it leaves, terminal ones never change.
+ *
+ * - `queued`     admitted, waits for a slot. `deadline`: may start until. `dueAt`: when reconcile sends its message.
+ * - `running`    an attempt holds slots. `deadline`: the attempt ends by. `dueAt`: when reconcile asks whether its lease is alive.
+ *                → `queued` again for a retry or after a lost lease, while the budget lasts.
+ * - `succeeded`  terminal, with a result.
+ * - `failed`     terminal, with an error: fatal, or the retry budget is spent.
+ * - `cancelled`  terminal, by its owner.
+ * - `expired`    terminal: it did not start before its deadline.
+ */
+export type TaskStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'expired';
+
+const terminal: ReadonlySet<TaskStatus> = new Set<TaskStatus>(['succeeded', 'failed', 'cancelled', 'expired']);
+
+export function isTerminal(status: TaskStatus): boolean {
+  return terminal.has(status);
+}
+
+/** A file as stored: `key` is its place in the bucket, never made of anything a client named. */
+export type StoredFile = {
+  readonly field: string;
+  readonly name?: string | undefined;
+  readonly mediaType: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly key: string;
+};
+
+export type TaskFault = { readonly code: string; readonly message: string };
+
+/** The task item of DynamoDB. `input` and `result` are JSON text. */
+export type TaskRecord = {
+  readonly tenant: string;
+  readonly id: TaskId;
+  readonly api: string;
+  readonly pool: string;
+  readonly status: TaskStatus;
+  /** Tries begun; fences every write of a try. */
+  readonly attempt: number;
+  /** Tries that failed by their own error, counted against the retry budget. */
+  readonly failures: number;
+  /** Tries whose worker was lost, counted against a budget of their own. */
+  readonly lostLeases: number;
+  /** Nonce of the attempt that runs. */
+  readonly holder?: string | undefined;
+  readonly deadline: EpochMs;
+  readonly dueAt: EpochMs;
+  /** A retry does not start before. */
+  readonly runAt?: EpochMs | undefined;
+  /** Messages sent or about to be; a message with a lower number is old. */
+  readonly sends: number;
+  /** Grows with every change a reader can see. */
+  readonly revision: number;
+  /** Epoch of the Redis data the seats were charged in. */
+  readonly epoch: number;
+  readonly permits: number;
+  /** As charged, widest first. */
+  readonly tiers: readonly Tier[];
+  readonly input: string;
+  readonly files: readonly StoredFile[];
+  readonly dedupKey: string;
+  readonly fingerprint: string;
+  /** How long after `finishedAt` a success answers duplicates. */
+  readonly reuseMs: number;
+  readonly createdAt: EpochMs;
+  readonly startedAt?: EpochMs | undefined;
+  readonly finishedAt?: EpochMs | undefined;
+  /** The record, and with it its dedup item, counts as gone from here on. */
+  readonly expiresAt: EpochMs;
+  readonly progress?: { readonly percent: number; readonly message?: string | undefined } | undefined;
+  readonly result?: string | undefined;
+  readonly error?: TaskFault | undefined;
+};
+
+/** How an attempt or a task ends, as written by `finish`. */
+export type Outcome =
+  | { readonly kind: 'succeeded'; readonly result: string }
+  | { readonly kind: 'failed'; readonly error: TaskFault };
+
+/** Judgement of a task that a request's dedup key names: it answers the request, or the request may take its place. */
+export type Judgement =
+  | { readonly kind: 'joined' }
+  | { readonly kind: 'reused'; readonly until: EpochMs }
+  | { readonly kind: 'replaceable' };
+
+/** A live task answers; a success answers for `reuseMs` after it finished; anything else never answers. */
+export function judge(record: TaskRecord, now: EpochMs): Judgement {
+  if (!isTerminal(record.status)) return { kind: 'joined' };
+  const until = reusableUntil(record);
+  return until !== undefined && now < until ? { kind: 'reused', until } : { kind: 'replaceable' };
+}
+
+export function reusableUntil(record: TaskRecord): EpochMs | undefined {
+  if (record.status !== 'succeeded' || record.finishedAt === undefined || record.reuseMs === 0) return undefined;
+  return (record.finishedAt + record.reuseMs) as EpochMs;
+}

@@ -1,0 +1,113 @@
+import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
+import type { Task } from '../config.ts';
+import { unreachable } from '../domain/unreachable.ts';
+import type { Admission, Submission } from '../operations/admission.ts';
+import { admit } from '../operations/admit.ts';
+import type { Deps } from '../operations/deps.ts';
+import { json, problemAnswer, retryAfterSeconds } from './answer.ts';
+import type { Route } from './http-handler.ts';
+import { ProblemError, reducedCapacity } from './problem.ts';
+import { refusal } from './refusal.ts';
+import { bodyBytes, clientAddress, header, idempotencyKey, tenantOf } from './request.ts';
+import { bodyKind, readJsonSubmission, readMultipartSubmission } from './submission.ts';
+import { statusUrl, taskView } from './task-view.ts';
+
+/** A JSON body up to this size is read before the pool is looked at: that costs nothing and finds the duplicate of a full pool. */
+const smallBodyBytes = 65_536;
+/** Suggested time between two looks at an open task. */
+export const pollAfterMs = 1_000;
+
+/** POST /v1/{group}/{name}/tasks. */
+export function admitRoute(deps: Deps, baseUrl: string): Route {
+  return async (event) => {
+    const task = taskOf(deps, event);
+    const key = idempotencyKey(event);
+    const kind = bodyKind(header(event, 'content-type'));
+    const bytes = bodyBytes(event);
+    const read = (): Promise<Submission> =>
+      kind.kind === 'json' ? readJsonSubmission(bytes, task) : readMultipartSubmission(bytes, kind.contentType, task);
+    const submission = kind.kind === 'json' && bytes.length <= smallBodyBytes ? await read() : read;
+    const asker = { tenant: tenantOf(event), ip: clientAddress(event) };
+    const admission = await admit(deps, { ...asker, method: 'POST', task, idempotencyKey: key, submission });
+    return answer(deps, baseUrl, task, `${asker.tenant}|${asker.ip}`, admission);
+  };
+}
+
+function taskOf({ weir }: Deps, { pathParameters }: APIGatewayProxyEvent): Task {
+  const api = `${pathParameters?.group}/${pathParameters?.name}`;
+  const task = Object.hasOwn(weir.tasks, api) ? weir.tasks[api] : undefined;
+  if (task !== undefined) return task;
+  throw new ProblemError({
+    status: 404,
+    code: 'unknown_api',
+    title: 'There is no such api',
+    detail: `Expected one of ${Object.keys(weir.tasks).join(', ')}, got ${JSON.stringify(api.slice(0, 100))}.`,
+  });
+}
+
+function answer(deps: Deps, baseUrl: string, task: Task, client: string, admission: Admission): APIGatewayProxyResult {
+  switch (admission.kind) {
+    case 'admitted': {
+      const { record, limitsVersion, tiers } = admission;
+      const decision = { kind: 'admitted', limitsVersion, tiers };
+      return json(
+        202,
+        { ...taskView(record, baseUrl, { kind: 'miss' }), decision },
+        openHeaders(statusUrl(record, baseUrl)),
+      );
+    }
+    case 'joined':
+      return json(
+        202,
+        taskView(admission.record, baseUrl, { kind: 'joined' }),
+        openHeaders(statusUrl(admission.record, baseUrl)),
+      );
+    case 'reused':
+      return json(200, taskView(admission.record, baseUrl, { kind: 'reused' }), {
+        Location: statusUrl(admission.record, baseUrl),
+      });
+    case 'rejected':
+      return problemAnswer(refusal(deps.weir, task, client, admission));
+    case 'never':
+      return problemAnswer({
+        status: 422,
+        code: 'never_admissible',
+        title: 'No limit could ever hold this task',
+        detail: `It needs ${admission.permits} slots of its ${admission.tier}, whose limit is ${admission.limit}.`,
+        members: { tier: admission.tier, permits: admission.permits, limit: admission.limit },
+      });
+    case 'creating':
+      return problemAnswer({
+        status: 409,
+        code: 'task_creating',
+        title: 'The same task is being created',
+        detail: 'An identical request is creating this task at the moment; ask again to get its id.',
+        retryAfterMs: 1_000,
+      });
+    case 'key_reused':
+      return problemAnswer({
+        status: 422,
+        code: 'key_reused',
+        title: 'The Idempotency-Key was used for another request',
+        detail: 'Expected the same api, input and files as with the first use of this key.',
+      });
+    case 'unavailable':
+      return problemAnswer({
+        status: 503,
+        code: 'unavailable',
+        type: reducedCapacity,
+        title: 'No decision can be made at the moment',
+        detail:
+          admission.reason === 'rebuilding'
+            ? 'What is in the system is being counted again after a loss of data; nothing is admitted until that is done.'
+            : 'A store that is needed to decide does not respond; nothing was admitted.',
+        retryAfterMs: 2_000,
+      });
+    default:
+      return unreachable(admission);
+  }
+}
+
+function openHeaders(location: string) {
+  return { Location: location, 'Retry-After': retryAfterSeconds(pollAfterMs) };
+}

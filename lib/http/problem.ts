@@ -1,0 +1,43 @@
+/** Problem types of the rate limit draft (draft-ietf-httpapi-ratelimit-headers, "Problem Types"). */
+const registry = 'https://iana.org/assignments/http-problem-types#';
+export const quotaExceeded = `${registry}quota-exceeded`;
+export const reducedCapacity = `${registry}temporary-reduced-capacity`;
+
+/** RFC 9457 problem details; `code` is the stable name a client switches on, members beyond the standard ones stand beside it. */
+export type Problem = {
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly type?: string;
+  readonly retryAfterMs?: number;
+  readonly members?: Readonly<Record<string, unknown>>;
+};
+
+/** Thrown where a request cannot be read; the handler's middleware answers it. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError';
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(`${problem.code}: ${problem.detail}`);
+    this.problem = problem;
+  }
+}
+
+export function malformed(code: string, detail: string): ProblemError {
+  return new ProblemError({ status: 400, code, title: 'The request cannot be read', detail });
+}
+
+export type Fault = { readonly path: string; readonly message: string };
+
+export function invalidInput(faults: readonly Fault[]): ProblemError {
+  const shown = faults.slice(0, 20);
+  return new ProblemError({
+    status: 422,
+    code: 'invalid_input',
+    title: 'The input is not valid',
+    detail: shown.map(({ path, message }) => `${path}: ${message}`).join('; '),
+    members: { errors: shown },
+  });
+}

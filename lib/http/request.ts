@@ -1,0 +1,62 @@
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import ipaddr from 'ipaddr.js';
+import { malformed, ProblemError } from './problem.ts';
+
+/** The tenant of a request where no authorizer names one. */
+const openTenant = 'open';
+/** What fits through the gateway and a function's event once files are in base64. */
+export const maxBodyBytes = 4_400_000;
+
+/** One header, whatever the case a client wrote it in. */
+export function header(event: APIGatewayProxyEvent, name: string): string | undefined {
+  const wanted = name.toLowerCase();
+  return Object.entries(event.headers ?? {}).find(([key]) => key.toLowerCase() === wanted)?.[1];
+}
+
+/** Who asks, for limits and for what may be seen: one tenant while task routes have no authorizer. */
+export function tenantOf(_event: APIGatewayProxyEvent): string {
+  return openTenant;
+}
+
+/** The client's address as the gateway saw it; IPv6 by its /64, because one client has all of that. */
+export function clientAddress(event: APIGatewayProxyEvent): string {
+  const address = ipaddr.process(event.requestContext.identity.sourceIp);
+  if (address.kind() === 'ipv4') return address.toString();
+  const network = new ipaddr.IPv6([...(address as ipaddr.IPv6).parts.slice(0, 4), 0, 0, 0, 0]);
+  return `${network.toString()}/64`;
+}
+
+/** The body's bytes, by the gateway's own word on their encoding. Refuses compressed and too large bodies. */
+export function bodyBytes(event: APIGatewayProxyEvent): Buffer {
+  const encoding = header(event, 'content-encoding');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new ProblemError({
+      status: 415,
+      code: 'unsupported_encoding',
+      title: 'The body must not be compressed',
+      detail: `Expected no Content-Encoding, got ${JSON.stringify(encoding.slice(0, 100))}.`,
+    });
+  }
+  const bytes = Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8');
+  if (bytes.length > maxBodyBytes) {
+    throw new ProblemError({
+      status: 413,
+      code: 'too_large',
+      title: 'The body is too large',
+      detail: `Expected at most ${maxBodyBytes} bytes, got ${bytes.length}.`,
+      members: { maxBytes: maxBodyBytes },
+    });
+  }
+  return bytes;
+}
+
+/** 1 to 255 visible ASCII characters, perhaps in double quotes, which are not part of the key. */
+export function idempotencyKey(event: APIGatewayProxyEvent): string | undefined {
+  const given = header(event, 'idempotency-key');
+  if (given === undefined) return undefined;
+  const key = /^"(.*)"$/.exec(given.trim())?.[1] ?? given.trim();
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
+    throw malformed('invalid_idempotency_key', 'Expected Idempotency-Key with 1 to 255 visible ASCII characters.');
+  }
+  return key;
+}

@@ -1,0 +1,63 @@
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import { isTaskId, type TaskId } from '../domain/task-id.ts';
+import { isTerminal } from '../domain/task-record.ts';
+import { unreachable } from '../domain/unreachable.ts';
+import type { Deps } from '../operations/deps.ts';
+import { longestWaitMs, status } from '../operations/status.ts';
+import { pollAfterMs } from './admit-route.ts';
+import { empty, json, retryAfterSeconds } from './answer.ts';
+import type { Route } from './http-handler.ts';
+import { malformed, ProblemError } from './problem.ts';
+import { header, tenantOf } from './request.ts';
+import { taskView } from './task-view.ts';
+
+/** GET /v1/tasks/{id}: `?wait=20` or `Prefer: wait=20` holds the answer for a change; `If-None-Match` answers 304 while there is none. */
+export function statusRoute(deps: Pick<Deps, 'records' | 'clock'>, baseUrl: string): Route {
+  return async (event) => {
+    const id = event.pathParameters?.id ?? '';
+    if (!isTaskId(id)) throw notFound(id);
+    const request = { tenant: tenantOf(event), id: id as TaskId, waitMs: waitMs(event), known: knownRevision(event) };
+    const found = await status(deps, request);
+    if (found.kind === 'absent') throw notFound(id);
+    const { record } = found;
+    const headers = {
+      ETag: `"${record.revision}"`,
+      ...(isTerminal(record.status) ? {} : { 'Retry-After': retryAfterSeconds(pollAfterMs) }),
+    };
+    switch (found.kind) {
+      case 'unchanged':
+        return empty(304, headers);
+      case 'found':
+        return json(200, taskView(record, baseUrl), headers);
+      default:
+        return unreachable(found);
+    }
+  };
+}
+
+function notFound(id: string): ProblemError {
+  return new ProblemError({
+    status: 404,
+    code: 'unknown_task',
+    title: 'There is no such task',
+    detail: `No task ${JSON.stringify(id.slice(0, 64))} is known here; a task is kept for a limited time after it was created.`,
+  });
+}
+
+function waitMs(event: APIGatewayProxyEvent): number {
+  const asked = event.queryStringParameters?.wait;
+  const preferred = /(?:^|[,;\s])wait=(\d{1,6})(?:$|[,;\s])/.exec(header(event, 'prefer') ?? '')?.[1];
+  if (asked !== undefined && !/^\d{1,6}$/.test(asked)) {
+    throw malformed(
+      'invalid_wait',
+      `Expected wait as whole seconds, at most ${longestWaitMs / 1_000}, got ${JSON.stringify(asked.slice(0, 20))}.`,
+    );
+  }
+  return Math.min(longestWaitMs, Number(asked ?? preferred ?? 0) * 1_000);
+}
+
+/** The revision in `If-None-Match: "7"`, weak or strong; anything else matches nothing. */
+function knownRevision(event: APIGatewayProxyEvent): number | undefined {
+  const digits = /^(?:W\/)?"(\d{1,15})"$/.exec(header(event, 'if-none-match')?.trim() ?? '')?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}

@@ -1,0 +1,99 @@
+import type { Task } from '../config.ts';
+import { type JsonValue, readStrictJson } from '../domain/strict-json.ts';
+import type { Submission, SubmittedFile } from '../operations/admission.ts';
+import { readMultipart } from './multipart.ts';
+import { type Fault, invalidInput, malformed, ProblemError } from './problem.ts';
+
+export type BodyKind = { readonly kind: 'json' } | { readonly kind: 'multipart'; readonly contentType: string };
+
+/** JSON in UTF-8 or multipart; anything else is 415. */
+export function bodyKind(contentType: string | undefined): BodyKind {
+  const [mediaType = '', ...parameters] = (contentType ?? '').split(';').map((part) => part.trim());
+  const charset = parameters
+    .map((part) => /^charset="?([^"]*)"?$/i.exec(part)?.[1])
+    .find((value) => value !== undefined);
+  if (mediaType.toLowerCase() === 'multipart/form-data') return { kind: 'multipart', contentType: contentType ?? '' };
+  if (mediaType.toLowerCase() === 'application/json' && (charset ?? 'utf-8').toLowerCase() === 'utf-8')
+    return { kind: 'json' };
+  throw new ProblemError({
+    status: 415,
+    code: 'unsupported_media_type',
+    title: 'The body has a media type this api does not take',
+    detail: `Expected application/json (UTF-8) or multipart/form-data, got ${JSON.stringify((contentType ?? '').slice(0, 100))}.`,
+  });
+}
+
+/** Reads and checks a JSON body `{input, options?}` for `task`; throws `ProblemError`. */
+export async function readJsonSubmission(bytes: Buffer, task: Task): Promise<Submission> {
+  const body = parseJson(bytes, 'the body');
+  if (!isObject(body)) throw malformed('malformed_json', 'Expected a JSON object with the member input.');
+  const faults: Fault[] = Object.keys(body)
+    .filter((key) => key !== 'input' && key !== 'options')
+    .map((key) => ({ path: key, message: 'unknown member, expected input or options' }));
+  for (const field of requiredFiles(task))
+    faults.push({ path: `files.${field}`, message: 'expected a file, sent as a part of multipart/form-data' });
+  return checked(task, body.input, body.options, [], faults);
+}
+
+/** Reads and checks a multipart body for `task`; throws `ProblemError`. */
+export async function readMultipartSubmission(bytes: Buffer, contentType: string, task: Task): Promise<Submission> {
+  const parts = await readMultipart(bytes, contentType, task.files ?? {});
+  const jsonOf = (name: string) => {
+    const part = parts.get(name);
+    return part && parseJson(part.bytes, `part ${name}`);
+  };
+  const files = Object.keys(task.files ?? {}).flatMap((field): SubmittedFile[] => {
+    const part = parts.get(field);
+    return part === undefined ? [] : [{ field, ...part, size: part.bytes.length }];
+  });
+  const faults = requiredFiles(task)
+    .filter((field) => !parts.has(field))
+    .map((field) => ({ path: `files.${field}`, message: 'expected a file part of this name' }));
+  return checked(task, jsonOf('input'), jsonOf('options'), files, faults);
+}
+
+async function checked(
+  task: Task,
+  input: JsonValue | undefined,
+  options: JsonValue | undefined,
+  files: readonly SubmittedFile[],
+  faults: readonly Fault[],
+): Promise<Submission> {
+  const all = [...faults, ...optionFaults(options)];
+  if (input === undefined) throw invalidInput([{ path: 'input', message: 'expected a JSON value' }, ...all]);
+  const parsed = await task.input.safeParseAsync(input);
+  if (!parsed.success) {
+    all.push(
+      ...parsed.error.issues.map(({ path, message }) => ({ path: ['input', ...path].map(String).join('.'), message })),
+    );
+  }
+  if (all.length > 0) throw invalidInput(all);
+  return { input, files };
+}
+
+/** No option is known yet; one that is not understood must not be silently ignored. */
+function optionFaults(options: JsonValue | undefined): Fault[] {
+  if (options === undefined) return [];
+  if (!isObject(options)) return [{ path: 'options', message: 'expected a JSON object' }];
+  return Object.keys(options).map((key) => ({ path: `options.${key}`, message: 'unknown option' }));
+}
+
+function parseJson(bytes: Buffer, what: string): JsonValue {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw malformed('malformed_json', `Expected ${what} in UTF-8.`);
+  }
+  const parsed = readStrictJson(text);
+  if (parsed.kind === 'malformed') throw malformed('malformed_json', `Expected ${what} as JSON: ${parsed.reason}.`);
+  return parsed.value;
+}
+
+function requiredFiles(task: Task): string[] {
+  return Object.entries(task.files ?? {}).flatMap(([field, rule]) => (rule.required === false ? [] : [field]));
+}
+
+function isObject(value: JsonValue): value is { [key: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../domain/fingerprint.ts';
+import type { AdmitReply } from '../domain/gate-replies.ts';
+import { createDeadlineMs } from '../domain/protocol.ts';
+import type { TaskId } from '../domain/task-id.ts';
+import type { StoredFile, TaskRecord } from '../domain/task-record.ts';
+import { addMs, type EpochMs } from '../domain/time.ts';
+import type { Claim } from '../ports.ts';
+import type { Admission, Asking } from './admission.ts';
+import type { Deps } from './deps.ts';
+import { judgeNamed } from './duplicate.ts';
+
+type Admitted = Extract<AdmitReply, { kind: 'admitted' }>;
+type Seated = {
+  readonly id: TaskId;
+  readonly claim: Claim;
+  readonly reply: Admitted;
+  readonly replaces: TaskId | undefined;
+  /** Local clock, before `admit` was asked. */
+  readonly begunAt: EpochMs;
+};
+
+/**
+ * Makes the record of a request that has its seats, then sends its first message beside turning the lock into a pointer. DynamoDB's condition on the
+ * dedup item decides: when another task holds it, the seats go back and that task answers.
+ */
+export async function create(deps: Deps, asked: Asking, seated: Seated): Promise<Admission> {
+  const { id, claim, reply } = seated;
+  const files = asked.content.files.map((file): StoredFile => ({ ...about(file), key: `inputs/${id}/${file.field}` }));
+  const giveBack = async () => {
+    await deps.gate.release({ ...claim, dedupKey: asked.dedupKey, ended: { pointerMs: 0 } });
+    await deps.files.remove(files.map(({ key }) => key));
+  };
+  try {
+    await Promise.all(asked.content.files.map((file, at) => deps.files.put(files[at]?.key ?? '', file.bytes, file)));
+  } catch (error) {
+    await giveBack().catch(() => undefined);
+    throw error;
+  }
+  const record = newRecord(deps, asked, seated, files);
+  const deadline = addMs(seated.begunAt, createDeadlineMs);
+  let seen = seated.replaces;
+  for (let tries = 1; tries <= 2; tries++) {
+    // An unknown outcome throws and gives nothing back: a late write must find its seat.
+    const created = await deps.records.create(record, { seen, deadline });
+    if (created.kind === 'created') {
+      await announce(deps, record);
+      return { kind: 'admitted', record, limitsVersion: reply.limitsVersion, tiers: reply.tiers };
+    }
+    const answer = await judgeNamed(deps, asked, created);
+    if (answer !== undefined) {
+      await giveBack();
+      return answer;
+    }
+    seen = created.taskId;
+  }
+  await giveBack();
+  return { kind: 'creating' };
+}
+
+function newRecord({ weir }: Deps, asked: Asking, { id, claim, reply }: Seated, files: StoredFile[]): TaskRecord {
+  return {
+    tenant: claim.tenant,
+    id,
+    api: asked.task.api,
+    pool: asked.task.pool,
+    status: 'queued',
+    attempt: 0,
+    failures: 0,
+    lostLeases: 0,
+    deadline: reply.deadline,
+    dueAt: reply.now,
+    sends: 1,
+    revision: 1,
+    epoch: reply.epoch,
+    permits: claim.permits,
+    tiers: claim.tiers,
+    input: canonicalJson(asked.content.input),
+    files,
+    dedupKey: asked.dedupKey,
+    fingerprint: asked.fingerprint,
+    reuseMs: asked.task.dedup.windowMs,
+    createdAt: reply.now,
+    expiresAt: addMs(reply.now, weir.times.keepMs),
+  };
+}
+
+/** Neither step can undo the acceptance: the record is durable and due, so reconcile sends what was not sent. */
+async function announce(deps: Deps, record: TaskRecord): Promise<void> {
+  const send = async () => {
+    await deps.messages.send(record.pool, { tenant: record.tenant, id: record.id, send: 1 }, messageGroup(record));
+    await deps.records.markSent(record, 1, addMs(record.createdAt, deps.weir.times.resendAgeMs));
+  };
+  const steps = { confirm: deps.gate.confirm(record), send: send() };
+  const ends = Object.entries(steps).map(([step, outcome]) =>
+    outcome.catch((error: unknown) => {
+      deps.log.warn('accepted, but a step failed', { step, taskId: record.id, reason: String(error) });
+    }),
+  );
+  await Promise.all(ends);
+}
+
+/** One client's burst does not hold up the others: SQS serves message groups of a standard queue fairly. */
+export function messageGroup({ tenant, tiers }: Pick<TaskRecord, 'tenant' | 'tiers'>): string {
+  const ip = tiers.find(({ tier }) => tier === 'ip')?.name ?? '';
+  return createHash('sha256').update(`${tenant}|${ip}`).digest('hex').slice(0, 32);
+}
+
+function about({ field, name, mediaType, size, sha256 }: Asking['content']['files'][number]) {
+  return { field, name, mediaType, size, sha256 };
+}

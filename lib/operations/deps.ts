@@ -1,0 +1,18 @@
+import type { Weir } from '../config.ts';
+import type { TaskId } from '../domain/task-id.ts';
+import type { Clock, Files, Gate, Log, Messages, Records } from '../ports.ts';
+
+/** What the operations need from outside; each takes the part it uses. `lib/wiring.ts` builds the real ones. */
+export type Deps = {
+  readonly weir: Weir;
+  readonly gate: Gate;
+  readonly records: Records;
+  readonly messages: Messages;
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+  newId(): TaskId;
+  newNonce(): string;
+  /** Ends this process at once: the only way to stop a handler that goes on after it was told to stop. Its outcome is written by then. */
+  exit(because: string): void;
+};

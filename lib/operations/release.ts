@@ -1,0 +1,41 @@
+import { reconcilePeriodMs } from '../config.ts';
+import type { TaskRecord } from '../domain/task-record.ts';
+import { addMs, type EpochMs } from '../domain/time.ts';
+import type { Deps } from './deps.ts';
+
+/**
+ * Gives back the slots, seats and, unless its result may be reused, the pointer of a task that ended. The outcome is written and stands whatever Redis
+ * says; what cannot be given back now lapses by itself.
+ */
+export async function releaseEnded(
+  { gate, log }: Pick<Deps, 'gate' | 'log'>,
+  record: TaskRecord,
+  nonce?: string,
+): Promise<void> {
+  const pointerMs = record.status === 'succeeded' ? record.reuseMs : 0;
+  await gate.release({ ...record, nonce, ended: { pointerMs } }).catch((error: unknown) => {
+    log.warn('release after the end had no answer', { taskId: record.id, reason: String(error) });
+  });
+}
+
+/** Gives back this attempt's slots alone; the task goes on. */
+export async function releaseSlots(
+  { gate, log }: Pick<Deps, 'gate' | 'log'>,
+  record: TaskRecord,
+  nonce: string,
+): Promise<void> {
+  await gate.release({ ...record, nonce }).catch((error: unknown) => {
+    log.warn('release of slots had no answer', { taskId: record.id, reason: String(error) });
+  });
+}
+
+/** Makes a seat last until a task that goes back to the queue has surely started or expired; one that is missing is put back by the next acquire. */
+export async function keepSeat(
+  { gate, log }: Pick<Deps, 'gate' | 'log'>,
+  record: TaskRecord,
+  deadline: EpochMs,
+): Promise<void> {
+  await gate.keep({ ...record, until: addMs(deadline, 2 * reconcilePeriodMs) }).catch((error: unknown) => {
+    log.warn('keep had no answer', { taskId: record.id, reason: String(error) });
+  });
+}

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import type { DataFolder } from './data-folder.ts';
+import { startDynamoDb } from './services/dynamodb.ts';
+import { startRedis } from './services/redis.ts';
+import type { Service, ServiceOptions } from './services/service.ts';
+import { startSqsS3 } from './services/sqs-s3.ts';
+import type { StateFile } from './state-file.ts';
+
+export type Services = { redis: Service; dynamodb: Service; sqs: Service; s3: Service };
+
+type Surroundings = {
+  data: DataFolder;
+  state: StateFile;
+  log: (line: string) => void;
+  defer: (undo: () => Promise<void>) => void;
+};
+
+/** Starts the services that need nothing from the template, side by side with its synthesis. */
+export function startStores(around: Surroundings): { dynamodb: Promise<Service>; sqsS3: Promise<Service> } {
+  const dynamodb = register(around, 'dynamodb', (options) => startDynamoDb(options));
+  const sqsS3 = register(around, 'sqs', (options) => startSqsS3(options));
+  return { dynamodb, sqsS3 };
+}
+
+export function startCache(around: Surroundings, password: string | undefined): Promise<Service> {
+  const secret = password === undefined ? {} : { password };
+  return register(around, 'redis', (options) => startRedis({ ...options, ...secret }), secret);
+}
+
+/** Where S3 answers. What should stand in front of the store comes here. */
+export function s3Of(sqsS3: Service): Service {
+  return sqsS3;
+}
+
+async function register(
+  { data, state, log, defer }: Surroundings,
+  name: 'redis' | 'dynamodb' | 'sqs',
+  start: (options: ServiceOptions) => Promise<Service>,
+  secret: { password?: string } = {},
+): Promise<Service> {
+  let service: Service | undefined;
+  const record = () =>
+    state.update((current) => {
+      if (service === undefined) return;
+      current[name] = { port: service.port, pid: service.pid, ...secret };
+      if (name === 'sqs') current.s3 = { port: s3Of(service).port, pid: s3Of(service).pid };
+    });
+  const stopping = new AbortController();
+  const starting = start({
+    dataDir: data.folder(name === 'sqs' ? 'sqs-s3' : name),
+    logFile: join(data.logs, `${name === 'sqs' ? 'sqs-s3' : name}.log`),
+    log,
+    onRestart: record,
+    signal: stopping.signal,
+  });
+  // Before it is up, so that a stop in the middle of its start leaves no process either.
+  defer(async () => {
+    stopping.abort();
+    await starting.then(
+      (started) => started.stop(),
+      () => {},
+    );
+  });
+  service = await starting;
+  record();
+  return service;
+}

@@ -1,0 +1,43 @@
+-- Reads arguments in order and checks each before anything is written: Lua does not roll back.
+local at = 0
+
+local function text(name, longest)
+  at = at + 1
+  local value = ARGV[at]
+  if value == nil or #value > longest then
+    error({ err = 'BADARG ' .. name .. ': expected at most ' .. longest .. ' bytes' })
+  end
+  return value
+end
+
+local function integer(name, low, high)
+  at = at + 1
+  local value = tonumber(ARGV[at])
+  if value == nil or value ~= math.floor(value) or value < low or value > high then
+    error({ err = 'BADARG ' .. name .. ': expected a whole number from ' .. low .. ' to ' .. high })
+  end
+  return value
+end
+
+-- '' stands for "no limit" and becomes nil.
+local function optional_integer(name, low, high)
+  if ARGV[at + 1] == '' then
+    at = at + 1
+    return nil
+  end
+  return integer(name, low, high)
+end
+
+-- The moment of this call: the server's, unless a test names one.
+local function moment()
+  local given = optional_integer('now', 1e12, 7e12)
+  if given then
+    return given
+  end
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function whole(number)
+  return string.format('%.0f', number)
+end

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { type Resource, Synthesized } from './synthesize.ts';
+
+const made = new Synthesized();
+const resources = made.template.findResources('AWS::ApiGateway::Resource') as Record<string, Resource>;
+
+function pathOf(id: string | undefined): string {
+  const at = id === undefined ? undefined : resources[id];
+  return at === undefined ? '' : `${pathOf(at.Properties.ParentId?.Ref)}/${at.Properties.PathPart}`;
+}
+
+test('serves the routes of the design, each from the function that is for it', () => {
+  const ids = new Map(
+    made.all('AWS::Lambda::Function').map(([id, { Properties }]) => [id, String(Properties.FunctionName)]),
+  );
+  const routes = made.all('AWS::ApiGateway::Method').map(([, { Properties }]) => {
+    const uri = JSON.stringify(Properties.Integration?.Uri);
+    const [, name] = [...ids].find(([id]) => uri.includes(`"${id}"`)) ?? [];
+    return `${Properties.HttpMethod} ${pathOf(Properties.ResourceId?.Ref)} ${name}`;
+  });
+  expect(routes.sort()).toEqual([
+    'GET /health weir-main-control',
+    'GET /v1/health weir-main-control',
+    'GET /v1/queue/status weir-main-control',
+    'GET /v1/tasks/{id} weir-main-status',
+    'POST /v1/{group}/{name}/tasks weir-main-admit',
+  ]);
+});
+
+test('is regional, in a stage named api, and takes multipart bodies as bytes', () => {
+  expect(made.only('AWS::ApiGateway::Stage').Properties.StageName).toBe('api');
+  expect(made.only('AWS::ApiGateway::RestApi').Properties).toMatchObject({
+    EndpointConfiguration: { Types: ['REGIONAL'] },
+    BinaryMediaTypes: ['multipart/form-data'],
+  });
+});
+
+test.each(made.all('AWS::ApiGateway::GatewayResponse'))('%s is a problem', (_, { Properties }) => {
+  expect(Properties.ResponseParameters?.['gatewayresponse.header.Content-Type']).toBe("'application/problem+json'");
+  const problem = JSON.parse(Properties.ResponseTemplates?.['application/json'] ?? '');
+  expect(problem).toMatchObject({
+    type: 'about:blank',
+    title: expect.any(String),
+    code: expect.any(String),
+    detail: expect.any(String),
+  });
+  expect(problem.status?.toString()).toBe(Properties.StatusCode);
+});
+
+test('an unknown route is 404 and a body over the limit is 413', () => {
+  const codes = Object.fromEntries(
+    made
+      .all('AWS::ApiGateway::GatewayResponse')
+      .map(([, { Properties }]) => [Properties.ResponseType, Properties.StatusCode]),
+  );
+  expect(codes).toMatchObject({
+    MISSING_AUTHENTICATION_TOKEN: '404',
+    REQUEST_TOO_LARGE: '413',
+    THROTTLED: '429',
+    INTEGRATION_TIMEOUT: '504',
+    DEFAULT_5XX: undefined,
+  });
+});
+
+test('the outputs are lines to copy, with the URL in them', () => {
+  const outputs = Object.values(
+    made.template.toJSON().Outputs as Record<string, { Description?: string; Value: unknown }>,
+  );
+  expect(outputs.every(({ Description }) => Description !== undefined)).toBe(true);
+  const lines = outputs.map(({ Value }) => JSON.stringify(Value));
+  expect(lines.filter((line) => line.includes('curl ')).length).toBeGreaterThanOrEqual(4);
+  expect(lines.every((line) => line.includes('.execute-api.') && line.includes('/api/v1'))).toBe(true);
+});

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import { bundle } from '../../infra/bundle.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'weir-bundle-'));
+const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('a worker reads a PDF with the library in its bundle, and the other functions do not have it', async () => {
+  const out = join(folder, 'pdf');
+  const sizes = await bundle({ folder: out, entry: () => fixture('run-pdf.ts') });
+  const load = createRequire(import.meta.url);
+  const { handler } = load(join(out, 'work/index.js'));
+  expect(await handler(onePage('Weir'))).toEqual({ pages: ['Weir'] });
+  expect(sizes.work).toBeGreaterThan(1_000_000);
+  expect(sizes.admit).toBeLessThan(150_000);
+  await expect(load(join(out, 'admit/index.js')).handler(onePage('Weir'))).rejects.toThrow(/unpdf/);
+});
+
+test('refuses a task that imports a library at its top, and says where', async () => {
+  const options = { folder: join(folder, 'heavy'), entry: () => fixture('tasks/heavy.ts'), tasks: fixture('tasks') };
+  await expect(bundle(options)).rejects.toThrow('test/infra/fixtures/tasks/heavy.ts: import canonicalize inside run');
+});
+
+test('names a function whose file is missing', async () => {
+  await expect(bundle({ folder, entry: (name) => fixture(`${name}.ts`) })).rejects.toThrow(
+    'test/infra/fixtures/admit.ts',
+  );
+});
+
+/** The smallest PDF with text on it. */
+function onePage(text: string): Uint8Array {
+  const content = `BT /F1 24 Tf 72 720 Td (${text}) Tj ET`;
+  const objects = [
+    '<</Type/Catalog/Pages 2 0 R>>',
+    '<</Type/Pages/Kids[3 0 R]/Count 1>>',
+    '<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>',
+    `<</Length ${content.length}>>stream\n${content}\nendstream`,
+    '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>',
+  ];
+  let pdf = '%PDF-1.4\n';
+  const offsets = objects.map((object, index) => {
+    const at = pdf.length;
+    pdf += `${index + 1} 0 obj${object}endobj\n`;
+    return `${String(at).padStart(10, '0')} 00000 n \n`;
+  });
+  const xref = pdf.length;
+  pdf += `xref\n0 6\n0000000000 65535 f \n${offsets.join('')}trailer<</Size 6/Root 1 0 R>>\nstartxref\n${xref}\n%%EOF`;
+  return new TextEncoder().encode(pdf);
+}

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { type FunctionName, settings } from '../../lib/settings.ts';
+import { Synthesized } from './synthesize.ts';
+
+const made = new Synthesized();
+const functions = made.all('AWS::Lambda::Function').map(([, { Properties }]) => Properties);
+const names = ['admit', 'control', 'reconcile', 'status', 'work-conversions', 'work-examples'];
+
+test('makes the functions of the design, and no work function for a pool without a task', () => {
+  expect(functions.map(({ FunctionName }) => FunctionName).sort()).toEqual(names.map((name) => `weir-main-${name}`));
+});
+
+test.each(names)('%s leaves nothing to a silent default', (name) => {
+  const { Properties } = made.fn(name);
+  expect(Properties).toMatchObject({
+    Runtime: 'nodejs24.x',
+    Architectures: ['arm64'],
+    MemorySize: expect.any(Number),
+    Timeout: expect.any(Number),
+    LoggingConfig: { LogGroup: { Ref: expect.any(String) } },
+  });
+  const group = made.template.findResources('AWS::Logs::LogGroup')[Properties.LoggingConfig?.LogGroup?.Ref ?? ''];
+  expect(group?.Properties).toMatchObject({ RetentionInDays: 30, LogGroupName: `/aws/lambda/weir-main-${name}` });
+});
+
+test.each(names)('%s has exactly the variables it reads', (name) => {
+  const variables = made.fn(name).Properties.Environment?.Variables;
+  const read = settings[name.replace(/-.*/, '') as FunctionName];
+  expect(Object.keys(variables ?? {}).sort()).toEqual(Object.keys(read.shape).sort());
+});
+
+test('gives the limits set by variable to every function, and no other variable', () => {
+  const limited = new Synthesized({ variables: { WEIR_IP_IN_SYSTEM: '2', HOME: '/home/somebody' } });
+  for (const name of names) {
+    const variables = limited.fn(name).Properties.Environment?.Variables;
+    expect(variables).toHaveProperty('WEIR_IP_IN_SYSTEM', '2');
+    expect(variables).not.toHaveProperty('HOME');
+  }
+});
+
+test('a worker has the memory of its pool and the time of its longest task with a margin', () => {
+  expect(made.fn('work-conversions').Properties).toMatchObject({ MemorySize: 2_048, Timeout: 165 });
+  expect(made.fn('work-examples').Properties).toMatchObject({ MemorySize: 1_024, Timeout: 665 });
+});
+
+test('only functions that use the cache are in the VPC, in subnets without a route out', () => {
+  const inside = functions.filter(({ VpcConfig }) => VpcConfig !== undefined).map(({ FunctionName }) => FunctionName);
+  expect(inside.sort()).toEqual(names.filter((name) => name !== 'status').map((name) => `weir-main-${name}`));
+  for (const { Environment, VpcConfig } of functions) {
+    expect(VpcConfig !== undefined).toBe('WEIR_REDIS_URL' in (Environment?.Variables ?? {}));
+  }
+});
+
+test('the schedule starts reconcile each minute and never catches up', () => {
+  const { Properties } = made.only('AWS::Scheduler::Schedule');
+  expect(Properties).toMatchObject({
+    ScheduleExpression: 'rate(1 minute)',
+    Target: { RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 2 } },
+  });
+  expect(made.only('AWS::Lambda::EventInvokeConfig').Properties).toMatchObject({
+    MaximumEventAgeInSeconds: 60,
+    MaximumRetryAttempts: 0,
+  });
+  expect(made.fn('reconcile').Properties.Timeout).toBeLessThan(60);
+});

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { Synthesized } from './synthesize.ts';
+
+const made = new Synthesized();
+const change = ['dynamodb:GetItem', 'dynamodb:PutItem if', 'dynamodb:UpdateItem'];
+
+describe('each function does on the table what it is for', () => {
+  test.each([
+    ['admit', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']],
+    ['status', ['dynamodb:GetItem']],
+    ['control', []],
+    ['work-conversions', change],
+    ['reconcile', [...change, 'dynamodb:Query'].sort()],
+  ])('%s: %j', (name, actions) => {
+    expect(made.actions(name, 'dynamodb')).toEqual(actions);
+  });
+});
+
+describe('each function does on files what it is for', () => {
+  test.each([
+    ['admit', ['s3:DeleteObject', 's3:PutObject']],
+    ['work-conversions', ['s3:GetObject']],
+    ['status', []],
+    ['reconcile', []],
+  ])('%s: %j', (name, actions) => {
+    expect(made.actions(name, 's3')).toEqual(actions);
+  });
+});
+
+test('only reconcile queries, and only the index of open tasks', () => {
+  const query = made.statements('reconcile').find(({ Action }) => Action === 'dynamodb:Query');
+  expect(JSON.stringify(query?.Resource)).toContain('/index/open"');
+});
+
+test('a worker makes no record but the settings item', () => {
+  const put = made.statements('work-examples').find(({ Action }) => Action === 'dynamodb:PutItem');
+  expect(put?.Condition).toEqual({ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['S#*'] } });
+});
+
+test('no statement allows every action or every resource', () => {
+  for (const [, { Properties }] of made.all('AWS::IAM::Policy')) {
+    for (const { Action, Resource } of Properties.PolicyDocument?.Statement ?? []) {
+      expect([Action].flat().filter((action) => String(action).includes('*'))).toEqual([]);
+      expect([Resource].flat()).not.toContain('*');
+    }
+  }
+});
+
+test('a worker receives from its own queue only', () => {
+  const receive = made
+    .statements('work-examples')
+    .filter(({ Action }) => [Action].flat().includes('sqs:ReceiveMessage'));
+  expect(receive).toHaveLength(1);
+  expect(JSON.stringify(receive)).toContain('sqs:ChangeMessageVisibility');
+  expect(JSON.stringify(receive)).not.toContain('conversions');
+});

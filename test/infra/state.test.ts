@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { Synthesized } from './synthesize.ts';
+
+const made = new Synthesized();
+
+test('the table survives mistakes: restored to any moment, not deleted by accident, kept when the stack goes', () => {
+  const table = made.only('AWS::DynamoDB::GlobalTable');
+  expect(table).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+  expect(table.Properties).toMatchObject({
+    BillingMode: 'PAY_PER_REQUEST',
+    KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+    TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
+    Replicas: [
+      { DeletionProtectionEnabled: true, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } },
+    ],
+  });
+});
+
+test('both indexes are sharded, ordered by a moment and hold keys only', () => {
+  const index = (IndexName: string, shard: string, moment: string) => ({
+    IndexName,
+    KeySchema: [
+      { AttributeName: shard, KeyType: 'HASH' },
+      { AttributeName: moment, KeyType: 'RANGE' },
+    ],
+    Projection: { ProjectionType: 'KEYS_ONLY' },
+  });
+  expect(made.only('AWS::DynamoDB::GlobalTable').Properties.GlobalSecondaryIndexes).toMatchObject([
+    index('open', 'openShard', 'dueAt'),
+    index('dead', 'deadShard', 'finishedAt'),
+  ]);
+});
+
+test('the bucket is private, and an input outlives its record by a day', () => {
+  const bucket = made.only('AWS::S3::Bucket');
+  expect(bucket).toMatchObject({ DeletionPolicy: 'Retain' });
+  expect(bucket.Properties).toMatchObject({
+    PublicAccessBlockConfiguration: {
+      BlockPublicAcls: true,
+      BlockPublicPolicy: true,
+      IgnorePublicAcls: true,
+      RestrictPublicBuckets: true,
+    },
+    LifecycleConfiguration: {
+      Rules: [
+        { Prefix: 'inputs/', ExpirationInDays: 8, Status: 'Enabled' },
+        { AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: 'Enabled' },
+      ],
+    },
+  });
+});
+
+test('the cache evicts nothing, talks TLS only, wants a password and survives a zone', () => {
+  expect(made.only('AWS::ElastiCache::ParameterGroup').Properties.Properties).toMatchObject({
+    'maxmemory-policy': 'noeviction',
+    'cluster-enabled': 'yes',
+  });
+  expect(made.only('AWS::ElastiCache::ReplicationGroup').Properties).toMatchObject({
+    Engine: 'valkey',
+    ClusterMode: 'enabled',
+    NumNodeGroups: 1,
+    ReplicasPerNodeGroup: 1,
+    AutomaticFailoverEnabled: true,
+    MultiAZEnabled: true,
+    AtRestEncryptionEnabled: true,
+    TransitEncryptionEnabled: true,
+    TransitEncryptionMode: 'required',
+  });
+  const { AuthToken } = made.only('AWS::ElastiCache::ReplicationGroup').Properties;
+  expect(JSON.stringify(AuthToken)).toMatch(/\{\{resolve:secretsmanager:.*:SecretString:password::\}\}/);
+});
+
+test('functions are told the address by which a cluster is found', () => {
+  const url = made.fn('admit').Properties.Environment?.Variables?.WEIR_REDIS_URL?.['Fn::Join']?.[1];
+  expect(url).toEqual([
+    'rediss://',
+    { 'Fn::GetAtt': [expect.any(String), 'ConfigurationEndPoint.Address'] },
+    ':',
+    { 'Fn::GetAtt': [expect.any(String), 'ConfigurationEndPoint.Port'] },
+  ]);
+});

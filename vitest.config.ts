@@ -1,0 +1,23 @@
+import { defineConfig } from 'vitest/config';
+
+/** `unit` needs no service; `service` shares one redis-server, DynamoDB Local, SQS and S3; the others start what they need. */
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    projects: [
+      { test: { name: 'unit', include: ['test/{domain,http,config}/**/*.test.ts'] } },
+      { test: { name: 'infra', include: ['test/infra/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
+      {
+        test: {
+          name: 'service',
+          include: ['test/{adapters,operations,tasks}/**/*.test.ts'],
+          globalSetup: 'test/support/servers.ts',
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      { test: { name: 'local', include: ['test/local/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 90_000 } },
+      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000 } },
+    ],
+  },
+});
