@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      { test: { name: 'unit', include: ['test/{domain,http,config}/**/*.test.ts'] } },
+      { test: { name: 'unit', include: ['test/{domain,http,config,protocol}/**/*.test.ts'] } },
       { test: { name: 'infra', include: ['test/infra/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
       {
         test: {

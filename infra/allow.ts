@@ -1,6 +1,6 @@
-import { type Conditions, type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 
 /** Lets `grantee` do exactly `actions` on `resources`. */
-export function allow(grantee: IGrantable, actions: string[], resources: string[], conditions: Conditions = {}): void {
-  grantee.grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources, conditions }));
+export function allow(grantee: IGrantable, actions: string[], resources: string[]): void {
+  grantee.grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources }));
 }

@@ -205,14 +205,9 @@ export function checkConfig(source: WeirConfig, variables: Readonly<Record<strin
 }
 
 function describe(issue: z.core.$ZodIssue, source: unknown): string {
-  const field = issue.path.map(String).join('.');
-  const got = issue.path.reduce<unknown>(
-    (value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key],
-    source,
-  );
-  const shown =
-    issue.code === 'custom' || typeof got === 'object' || typeof got === 'function'
-      ? ''
-      : `, got ${JSON.stringify(got)}`;
-  return `${field || 'the config'}: ${issue.message}${shown}`;
+  const field = issue.path.map(String).join('.') || 'the config';
+  if (issue.code === 'invalid_key') return `${field}: ${issue.issues.map(({ message }) => message).join('; ')}`;
+  const got = issue.path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], source);
+  const told = issue.code === 'custom' || typeof got === 'object' || typeof got === 'function';
+  return `${field}: ${issue.message}${told ? '' : `, got ${JSON.stringify(got)}`}`;
 }

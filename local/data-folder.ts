@@ -1,5 +1,15 @@
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { commandLineOf, isAlive } from './running-process.ts';
 import { messageOf, StackError } from './stack-error.ts';
 
@@ -21,17 +31,28 @@ export function takeDataFolder(dataDir: string): DataFolder {
   const lock = join(path, 'lock');
   const folder = (name: string) => {
     const inside = join(path, name);
-    mkdirSync(inside, { recursive: true });
+    makeFolder(inside);
     return inside;
   };
   try {
-    mkdirSync(path, { recursive: true });
+    makeFolder(path);
     const logs = folder('logs');
     takeLock(lock, path);
     return { path, logs, folder, release: () => rmSync(lock, { force: true }) };
   } catch (error) {
     if (error instanceof StackError) throw error;
     throw new StackError(`cannot write the data folder ${path}: ${messageOf(error)}`);
+  }
+}
+
+// Not mkdir's own `recursive`, which never returns for a folder under /proc.
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if (!existsSync(path)) throw error;
   }
 }
 

@@ -34,7 +34,11 @@ export async function work(deps: Deps, pool: Pool, delivery: Delivery): Promise<
   const { message, receiptHandle } = delivery;
   await deps.messages.setVisibility(pool.name, receiptHandle, pool.leaseMs);
   const record = await deps.records.read(message);
-  if (record?.status !== 'queued') return { kind: 'ack', because: record?.status ?? 'absent' };
+  if (record?.status !== 'queued') {
+    // A worker that died between its last write and its release left the seat; slots lapse by themselves.
+    if (record !== undefined && isTerminal(record.status)) await releaseEnded(deps, record);
+    return { kind: 'ack', because: record?.status ?? 'absent' };
+  }
   const now = deps.clock.now();
   if (now > record.deadline + skewMs) return expire(deps, record);
   const earlyMs = (record.runAt ?? now) - now;

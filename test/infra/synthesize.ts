@@ -51,19 +51,17 @@ export class Synthesized {
   }
 
   /** What a function may do: its own statements, not the managed policies. */
-  statements(name: string): { Action: string | string[]; Resource: unknown; Condition?: unknown }[] {
+  statements(name: string): { Action: string | string[]; Resource: unknown }[] {
     const role = this.fn(name).Properties.Role?.['Fn::GetAtt']?.[0];
     return this.all('AWS::IAM::Policy')
       .filter(([, { Properties }]) => Properties.Roles?.some((each: { Ref: string }) => each.Ref === role))
       .flatMap(([, { Properties }]) => Properties.PolicyDocument?.Statement as never);
   }
 
-  /** Actions on one service, sorted; conditional ones are marked. */
+  /** Actions on one service, sorted. */
   actions(name: string, service: string): string[] {
     return this.statements(name)
-      .flatMap(({ Action, Condition }) =>
-        [Action].flat().map((action) => (Condition === undefined ? action : `${action} if`)),
-      )
+      .flatMap(({ Action }) => Action)
       .filter((action) => action.startsWith(`${service}:`))
       .sort();
   }

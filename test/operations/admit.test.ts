@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto';
+import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { describe, expect, test } from 'vitest';
+import type { TaskId } from '../../lib/domain/task-id.ts';
+import { admit } from '../../lib/operations/admit.ts';
+import type { Admission } from '../../lib/operations/admission.ts';
+import { crashing } from '../support/crash.ts';
+import { drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
+import { dumpCell } from '../support/gate.ts';
+
+function file(text: string) {
+  const bytes = Buffer.from(text);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return { field: 'document', name: 'a.txt', mediaType: 'text/plain', size: bytes.length, sha256, bytes };
+}
+
+function idOf(admission: Admission): TaskId {
+  if ('record' in admission) return admission.record.id;
+  throw new Error(`expected a task, got ${JSON.stringify(admission)}`);
+}
+
+async function stored({ deps }: System, id: TaskId) {
+  return deps.records.read({ tenant: 't', id });
+}
+
+describe('duplicates', () => {
+  test('twenty of one body at once: one id, one record, one message, one run', async () => {
+    let runs = 0;
+    const system = await openSystem({ run: async () => ++runs });
+    const admissions = await Promise.all(Array.from({ length: 20 }, () => admit(system.deps, post(system, { a: 1 }, { file: file('x') }))));
+    expect(new Set(admissions.map(idOf)).size).toBe(1);
+    expect(admissions.filter(({ kind }) => kind === 'admitted')).toHaveLength(1);
+    expect(await drain(system)).toEqual([{ kind: 'ack', because: 'succeeded' }]);
+    expect(runs).toBe(1);
+    expect(await stored(system, idOf(admissions[0] as Admission))).toMatchObject({ status: 'succeeded', result: '1', attempt: 1 });
+    expect(await heldLeases(system)).toEqual([]);
+  });
+
+  test('a changed byte in a file is another task', async () => {
+    const system = await openSystem();
+    const one = await admit(system.deps, post(system, {}, { file: file('x') }));
+    const other = await admit(system.deps, post(system, {}, { file: file('y') }));
+    expect(idOf(other)).not.toBe(idOf(one));
+  });
+
+  test('a success answers until its window is over, then the body is a new task', async () => {
+    const system = await openSystem({ task: { dedup: { windowMs: 1_500 } } });
+    const first = await admit(system.deps, post(system, {}));
+    await drain(system);
+    const again = await admit(system.deps, post(system, {}));
+    expect(again).toMatchObject({ kind: 'reused', record: { id: idOf(first), status: 'succeeded' } });
+    await expect.poll(() => admit(system.deps, post(system, {})), { timeout: 5_000 }).toMatchObject({ kind: 'admitted' });
+  });
+
+  test.each(['failed', 'expired'] as const)('a task that %s never answers for another', async (end) => {
+    const system = await openSystem();
+    const first = await admit(system.deps, post(system, {}));
+    const id = idOf(first);
+    if (end === 'expired') await system.deps.records.expire({ tenant: 't', id }, system.deps.clock.now());
+    else await failTask(system, id);
+    const again = await admit(system.deps, post(system, {}));
+    expect(again.kind).toBe('admitted');
+    expect(idOf(again)).not.toBe(id);
+  });
+
+  test('twenty at once in the place of a failed task: one of them', async () => {
+    const system = await openSystem();
+    await failTask(system, idOf(await admit(system.deps, post(system, {}))));
+    const again = await Promise.all(Array.from({ length: 20 }, () => admit(system.deps, post(system, {}))));
+    expect(new Set(again.map(idOf)).size).toBe(1);
+  });
+
+  test('when Redis forgot, DynamoDB still names the task and the new seat goes back', async () => {
+    const system = await openSystem();
+    const first = await admit(system.deps, post(system, {}));
+    await forgetLocks(system);
+    const before = await dumpCell(system.connection, system.stage);
+    expect(await admit(system.deps, post(system, {}))).toMatchObject({ kind: 'joined', record: { id: idOf(first) } });
+    expect(await dumpCell(system.connection, system.stage)).toBe(before);
+  });
+
+  test('an identical post to a full pool gets its task', async () => {
+    const system = await openSystem({ pool: { running: 1, pending: 0 } });
+    const first = await admit(system.deps, post(system, { n: 1 }));
+    expect(await admit(system.deps, post(system, { n: 2 }))).toMatchObject({ kind: 'rejected', short: 0 });
+    expect(idOf(await admit(system.deps, post(system, { n: 1 })))).toBe(idOf(first));
+    await forgetLocks(system);
+    expect(idOf(await admit(system.deps, post(system, { n: 1 })))).toBe(idOf(first));
+  });
+
+  test('an Idempotency-Key names the request: same body joins, another is refused, and other tenants are strangers', async () => {
+    const system = await openSystem();
+    const key = { idempotencyKey: 'k' };
+    const first = await admit(system.deps, post(system, { n: 1 }, key));
+    expect(idOf(await admit(system.deps, post(system, { n: 1 }, key)))).toBe(idOf(first));
+    expect(await admit(system.deps, post(system, { n: 2 }, key))).toEqual({ kind: 'key_reused' });
+    await forgetLocks(system);
+    expect(await admit(system.deps, post(system, { n: 2 }, key))).toEqual({ kind: 'key_reused' });
+    expect(await admit(system.deps, post(system, { n: 1 }, { ...key, tenant: 'u' }))).toMatchObject({ kind: 'admitted' });
+    expect(idOf(await admit(system.deps, post(system, { n: 1 }))) === idOf(first)).toBe(false);
+  });
+});
+
+describe('limits', () => {
+  test('two hundred different posts against a cold store: exactly the limit', async () => {
+    const system = await openSystem({ pool: { running: 2, pending: 5 }, epoch: null });
+    const admissions = await Promise.all(Array.from({ length: 200 }, (_, n) => admit(system.deps, post(system, { n }))));
+    expect(admissions.filter(({ kind }) => kind === 'admitted')).toHaveLength(7);
+    expect(admissions.filter(({ kind }) => kind === 'rejected')).toHaveLength(193);
+  });
+
+  test('one address may hold two, another still enters', async () => {
+    const system = await openSystem({ ip: { inSystem: 2 } });
+    const kinds = [];
+    for (let n = 0; n < 3; n++) kinds.push((await admit(system.deps, post(system, { n }))).kind);
+    expect(kinds).toEqual(['admitted', 'admitted', 'rejected']);
+    expect(await admit(system.deps, post(system, { n: 9 }, { ip: '192.0.2.2' }))).toMatchObject({ kind: 'admitted' });
+  });
+
+  test('a full pool refuses a large body before it is read', async () => {
+    const system = await openSystem({ pool: { running: 0, pending: 0 } });
+    const unread = () => Promise.reject(new Error('the body was read'));
+    expect(await admit(system.deps, post(system, {}, { submission: unread }))).toMatchObject({ kind: 'rejected' });
+  });
+
+  test('a refusal leaves no key, record or object', async () => {
+    const system = await openSystem({ pool: { running: 0, pending: 0 } });
+    const before = await dumpCell(system.connection, system.stage);
+    await admit(system.deps, post(system, {}, { file: file('x') }));
+    expect(await dumpCell(system.connection, system.stage)).toBe(before);
+    expect(await system.objects()).toEqual([]);
+    expect((await system.client.send(new ScanCommand({ TableName: system.table }))).Count).toBe(0);
+  });
+});
+
+describe('a request that dies at any call', () => {
+  test.each(['before', 'after'] as const)('%s it: the same body ends in one task, one success, and nothing stays held', async (when) => {
+    const probe = await openSystem();
+    const counted = crashing(probe.deps, 1_000, when);
+    await admit(counted.deps, post(probe, {}, { file: file('x') }));
+    expect(counted.calls()).toBeGreaterThanOrEqual(6);
+    for (let at = 1; at <= counted.calls(); at++) {
+      const system = await openSystem({ pool: { running: 1, pending: 0 } });
+      const { deps } = crashing(system.deps, at, when);
+      await admit(deps, post(system, {}, { file: file('x') })).catch(() => undefined);
+      // The lock of a creation that never came lapses after ten seconds; here it is made to, and so is the seat.
+      await lapseCreation(system);
+      const again = await admit(system.deps, post(system, {}, { file: file('x') }));
+      const id = idOf(again);
+      await system.deps.messages.send('p', { tenant: 't', id, send: 1 }, 'g');
+      await drain(system);
+      expect(await stored(system, id), `died ${when} call ${at}`).toMatchObject({ status: 'succeeded', attempt: 1 });
+      expect(await heldLeases(system), `died ${when} call ${at}`).toEqual([]);
+    }
+  }, 120_000);
+});
+
+async function failTask({ deps }: System, id: TaskId): Promise<void> {
+  const key = { tenant: 't', id, attempt: 1, holder: 'h' };
+  const now = deps.clock.now();
+  await deps.records.start(key, { startedAt: now, deadline: now, dueAt: now, epoch: 1 });
+  await deps.records.finish(key, { kind: 'failed', error: { code: 'x', message: 'x' } }, now);
+}
+
+async function forgetLocks(system: System): Promise<void> {
+  await deleteKeys(system, /^lock:/);
+}
+
+async function lapseCreation(system: System): Promise<void> {
+  const { Count = 0 } = await system.client.send(new ScanCommand({ TableName: system.table }));
+  if (Count === 0) await deleteKeys(system, /^(lock|seats):/);
+}
+
+async function deleteKeys({ connection, stage }: System, which: RegExp): Promise<void> {
+  await connection.call('forget', async (client) => {
+    const prefix = `{weir:${stage}:0}:`;
+    const keys = (await client.nodes('master')[0]?.keys(`${prefix}*`)) ?? [];
+    for (const key of keys) if (which.test(key.slice(prefix.length))) await client.del(key);
+  });
+}

@@ -1,0 +1,29 @@
+import type { Deps } from '../../lib/operations/deps.ts';
+
+export class Crashed extends Error {}
+
+/**
+ * The same dependencies in a process that dies at its `at`-th call to a service: just before it, or just after it was carried out but before its answer
+ * came. From then on nothing this process does has any effect. `calls()` tells how many were made, so that a test can die at each in turn.
+ */
+export function crashing(deps: Deps, at: number, when: 'before' | 'after'): { deps: Deps; calls(): number } {
+  let calls = 0;
+  const wrap = <Port extends object>(port: Port): Port =>
+    new Proxy(port, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== 'function') return member;
+        return async (...args: unknown[]) => {
+          const call = ++calls;
+          if (call > at || (call === at && when === 'before')) throw new Crashed(`before ${String(name)}`);
+          const answer: unknown = await member.apply(target, args);
+          if (call === at) throw new Crashed(`after ${String(name)}`);
+          return answer;
+        };
+      },
+    });
+  return {
+    deps: { ...deps, gate: wrap(deps.gate), records: wrap(deps.records), messages: wrap(deps.messages), files: wrap(deps.files) },
+    calls: () => calls,
+  };
+}

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { CreateQueueCommand, DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { inject, onTestFinished } from 'vitest';
+import * as z from 'zod';
+import { awsClientTimes } from '../../lib/adapters/outage.ts';
+import { s3Files } from '../../lib/adapters/s3/files.ts';
+import { sqsMessages } from '../../lib/adapters/sqs/messages.ts';
+import { checkConfig, type WeirConfig } from '../../lib/config.ts';
+import { toTaskId } from '../../lib/domain/task-id.ts';
+import { toEpochMs } from '../../lib/domain/time.ts';
+import type { AdmitRequest } from '../../lib/operations/admission.ts';
+import type { Deps } from '../../lib/operations/deps.ts';
+import { type Delivery, type Worked, work } from '../../lib/operations/work.ts';
+import { defineTask, type TaskDefinition } from '../../lib/task.ts';
+import { newTaskId, openGate, silent } from './gate.ts';
+import { awsClient, openRecords } from './records.ts';
+
+type Run = TaskDefinition['run'];
+
+/** A system of its own on the shared servers: one pool `p`, one api `g/a` that takes any input and runs as the test says. */
+export async function openSystem(
+  options: { run?: Run; pool?: Partial<WeirConfig['pools'][string]>; task?: Partial<TaskDefinition>; ip?: WeirConfig['ip']; epoch?: number | null } = {},
+) {
+  const config = systemConfig(options);
+  const weir = checkConfig(config);
+  const { gate, connection, stage } = await openGate(weir.limits, { epoch: options.epoch === undefined ? 1 : options.epoch });
+  const { records, client, table } = await openRecords();
+  const sqs = new SQSClient({ ...awsClient(inject('ports').sqsS3), ...awsClientTimes });
+  const s3 = new S3Client({ ...awsClient(inject('ports').sqsS3), ...awsClientTimes, forcePathStyle: true });
+  const bucket = `b-${randomUUID()}`;
+  await s3.send(new CreateBucketCommand({ Bucket: bucket }));
+  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `q-${randomUUID()}` }));
+  onTestFinished(() => {
+    sqs.destroy();
+    s3.destroy();
+  });
+  const exits: string[] = [];
+  const deps: Deps = {
+    weir,
+    gate,
+    records,
+    messages: sqsMessages(sqs, { p: QueueUrl }),
+    files: s3Files(s3, bucket),
+    clock: { now: () => toEpochMs(Date.now()), sleep: (ms) => sleep(ms) },
+    log: silent,
+    newId: newTaskId,
+    newNonce: randomUUID,
+    exit: (because) => exits.push(because),
+  };
+  const queue = openQueue(sqs, QueueUrl);
+  const objects = async () => (await s3.send(new ListObjectsV2Command({ Bucket: bucket }))).Contents?.map(({ Key }) => Key) ?? [];
+  return { deps, connection, stage, client, table, queue, objects, exits };
+}
+
+export type System = Awaited<ReturnType<typeof openSystem>>;
+
+function systemConfig({ run, pool, task, ip }: { run?: Run; pool?: object; task?: Partial<TaskDefinition>; ip?: WeirConfig['ip'] }): WeirConfig {
+  const definition = defineTask({
+    api: 'g/a',
+    pool: 'p',
+    input: z.looseObject({}),
+    files: { document: { mediaTypes: ['text/plain'], maxBytes: 1_000_000, required: false } },
+    timeoutMs: 20_000,
+    run: run ?? (async () => ({ done: true })),
+  });
+  return {
+    pools: { p: { running: 2, pending: 3, leaseMs: 3_000, heartbeatMs: 1_000, ...pool } },
+    tasks: [{ ...definition, ...task }],
+    ...(ip === undefined ? {} : { ip }),
+  };
+}
+
+/** The pool's queue as a worker's event source sees it. */
+function openQueue(sqs: SQSClient, QueueUrl: string) {
+  const body = z.object({ tenant: z.string(), id: z.string().transform(toTaskId), send: z.int() });
+  return {
+    /** One message, or none after a second without one. */
+    async receive(): Promise<Delivery | undefined> {
+      const { Messages } = await sqs.send(
+        new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 1, VisibilityTimeout: 30, MessageSystemAttributeNames: ['ApproximateReceiveCount'] }),
+      );
+      const message = Messages?.[0];
+      if (message === undefined) return undefined;
+      return {
+        message: body.parse(JSON.parse(message.Body ?? '')),
+        receiptHandle: message.ReceiptHandle ?? '',
+        receiveCount: Number(message.Attributes?.ApproximateReceiveCount),
+      };
+    },
+    async remove(delivery: Delivery): Promise<void> {
+      await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: delivery.receiptHandle }));
+    },
+  };
+}
+
+/** Works messages off until none comes for a second; answers what each led to. */
+export async function drain({ deps, queue }: System): Promise<Worked[]> {
+  const worked: Worked[] = [];
+  const pool = deps.weir.pools.p;
+  if (pool === undefined) throw new Error('expected pool p');
+  for (let delivery = await queue.receive(); delivery !== undefined; delivery = await queue.receive()) {
+    const outcome = await work(deps, pool, delivery);
+    worked.push(outcome);
+    if (outcome.kind === 'ack') await queue.remove(delivery);
+    else await deps.messages.setVisibility('p', delivery.receiptHandle, outcome.afterMs);
+  }
+  return worked;
+}
+
+/** A post to `g/a`: JSON alone, or with one text file. */
+export function post({ deps }: Pick<System, 'deps'>, input: unknown, over: Partial<AdmitRequest> & { file?: SubmittedBytes } = {}): AdmitRequest {
+  const { file, ...rest } = over;
+  const task = deps.weir.tasks['g/a'];
+  if (task === undefined) throw new Error('expected api g/a');
+  const submission = { input: input as never, files: file === undefined ? [] : [file] };
+  return { tenant: 't', ip: '192.0.2.1', method: 'POST', task, submission, ...rest };
+}
+
+type SubmittedBytes = Extract<AdmitRequest['submission'], { files: unknown }>['files'][number];
+
+/** Nothing is held: no seat, no slot, no holder. */
+export async function heldLeases({ connection, stage }: System): Promise<string[]> {
+  return connection.call('held', async (client) => {
+    const node = client.nodes('master')[0];
+    const prefix = `{weir:${stage}:0}:`;
+    const keys = (await node?.keys(`${prefix}*`)) ?? [];
+    return keys.map((key) => key.slice(prefix.length)).filter((key) => /^(seats|slots|holders)/.test(key));
+  });
+}
