@@ -6,7 +6,17 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       { test: { name: 'unit', include: ['test/{domain,http,config,protocol}/**/*.test.ts'] } },
-      { test: { name: 'infra', include: ['test/infra/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
+      {
+        test: {
+          name: 'infra',
+          include: ['test/infra/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          // Loading the CDK takes longer than the tests: once is enough.
+          isolate: false,
+          fileParallelism: false,
+        },
+      },
       {
         test: {
           name: 'service',

@@ -86,7 +86,6 @@ export class Api extends Construct {
     answer(v1.addResource('{group}').addResource('{name}').addResource('tasks'), 'POST', this.admit);
     answer(v1.addResource('tasks').addResource('{id}'), 'GET', this.status);
     answer(v1.addResource('queue').addResource('status'), 'GET', this.control);
-    answer(v1.addResource('health'), 'GET', this.control);
     answer(root.addResource('health'), 'GET', this.control);
   }
 }

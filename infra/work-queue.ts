@@ -1,10 +1,8 @@
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Duration } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
+import { maxReceiveCount } from '../lib/domain/protocol.ts';
 import { WeirAlarm } from './alarm.ts';
-
-/** Receives before SQS gives a message up. Defers count too, so a worker sets its task due again before the last one. */
-const maxReceiveCount = 20;
 
 export type WorkQueueProps = { readonly stage: string; readonly pool: string; readonly functionTimeoutMs: number };
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { $ZodType } from 'zod/v4/core';
 import type { Limits } from './domain/tiers.ts';
 import { day, hour, minute, second } from './domain/time.ts';
 import { applyLimitVariables } from './limit-variables.ts';
@@ -70,7 +71,7 @@ const fileField = z
 const task = z.looseObject({
   api: apiName,
   pool: poolName,
-  input: z.custom<z.ZodType>((value) => value instanceof z.core.$ZodType, 'expected a zod schema'),
+  input: z.custom<z.ZodType>((value) => value instanceof $ZodType, 'expected a zod schema'),
   files: z.record(fileField, fileRule).optional(),
   permits: z.int().min(1).max(1_000).default(1),
   timeoutMs: z
@@ -207,7 +208,10 @@ export function checkConfig(source: WeirConfig, variables: Readonly<Record<strin
 function describe(issue: z.core.$ZodIssue, source: unknown): string {
   const field = issue.path.map(String).join('.') || 'the config';
   if (issue.code === 'invalid_key') return `${field}: ${issue.issues.map(({ message }) => message).join('; ')}`;
-  const got = issue.path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], source);
+  const got = issue.path.reduce<unknown>(
+    (value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key],
+    source,
+  );
   const told = issue.code === 'custom' || typeof got === 'object' || typeof got === 'function';
   return `${field}: ${issue.message}${told ? '' : `, got ${JSON.stringify(got)}`}`;
 }

@@ -38,7 +38,7 @@ const templateSchema = z.object({ Resources: z.record(z.string(), z.object({ Typ
 
 /** Reads what `cdk synth` wrote. There must be exactly one stack. */
 export function readAssembly(outDir: string): Assembly {
-  const manifest = manifestSchema.parse(readJson(join(outDir, 'manifest.json')));
+  const manifest = read(join(outDir, 'manifest.json'), manifestSchema);
   const stacks = Object.entries(manifest.artifacts).filter(
     ([, artifact]) => artifact.type === 'aws:cloudformation:stack',
   );
@@ -49,7 +49,7 @@ export function readAssembly(outDir: string): Assembly {
     );
   }
   const [id, artifact] = first;
-  const assets = assetsSchema.parse(readJson(join(outDir, `${id}.assets.json`)));
+  const assets = read(join(outDir, `${id}.assets.json`), assetsSchema);
   const folders = new Map<string, string>();
   for (const { source, destinations } of Object.values(assets.files)) {
     for (const { objectKey } of Object.values(destinations)) folders.set(objectKey, join(outDir, source.path));
@@ -76,6 +76,11 @@ function readTemplate(file: string): Template {
 // The rest of its shape is checked where it is used, resource by resource.
 function isTemplate(parsed: unknown): parsed is Template {
   return templateSchema.safeParse(parsed).success;
+}
+
+function read<S extends z.ZodType>(file: string, schema: S): z.output<S> {
+  const result = schema.safeParse(readJson(file));
+  return result.success ? result.data : fail(file, result.error.issues[0]?.message ?? 'not understood');
 }
 
 function readJson(file: string): unknown {

@@ -12,7 +12,15 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ()
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
-process.exit(await run());
+// A bug must not leave the services behind either.
+let isBroken = false;
+process.on('uncaughtException', (error) => {
+  process.stderr.write(`error: unexpected: ${error instanceof Error ? error.stack : String(error)}\n`);
+  isBroken = true;
+  stop.abort();
+});
+
+process.exit((await run()) || Number(isBroken));
 
 async function run(): Promise<number> {
   try {

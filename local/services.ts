@@ -6,7 +6,7 @@ import type { Service, ServiceOptions } from './services/service.ts';
 import { startSqsS3 } from './services/sqs-s3.ts';
 import type { StateFile } from './state-file.ts';
 
-export type Services = { redis: Service; dynamodb: Service; sqs: Service; s3: Service };
+export type Services = { dynamodb: Service; sqs: Service; s3: Service };
 
 type Surroundings = {
   data: DataFolder;
@@ -32,26 +32,26 @@ export function s3Of(sqsS3: Service): Service {
   return sqsS3;
 }
 
-async function register(
+function register(
   { data, state, log, defer }: Surroundings,
   name: 'redis' | 'dynamodb' | 'sqs',
   start: (options: ServiceOptions) => Promise<Service>,
   secret: { password?: string } = {},
 ): Promise<Service> {
-  let service: Service | undefined;
-  const record = () =>
-    state.update((current) => {
-      if (service === undefined) return;
-      current[name] = { port: service.port, pid: service.pid, ...secret };
-      if (name === 'sqs') current.s3 = { port: s3Of(service).port, pid: s3Of(service).pid };
-    });
   const stopping = new AbortController();
   const starting = start({
     dataDir: data.folder(name === 'sqs' ? 'sqs-s3' : name),
     logFile: join(data.logs, `${name === 'sqs' ? 'sqs-s3' : name}.log`),
     log,
-    onRestart: record,
     signal: stopping.signal,
+    onSpawn(spawned) {
+      state.update((current) => {
+        current[name] = { ...spawned, ...secret };
+        if (name === 'sqs') current.s3 = spawned;
+      });
+      // At once: if this process is killed now, the next one must find what it left.
+      state.flush();
+    },
   });
   // Before it is up, so that a stop in the middle of its start leaves no process either.
   defer(async () => {
@@ -61,7 +61,5 @@ async function register(
       () => {},
     );
   });
-  service = await starting;
-  record();
-  return service;
+  return starting;
 }

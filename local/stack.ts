@@ -1,27 +1,18 @@
 import { type Assembly, readAssembly } from './assembly.ts';
 import { type Cleanup, createCleanup } from './cleanup.ts';
-import { createClients } from './clients.ts';
-import { type DataFolder, takeDataFolder } from './data-folder.ts';
-import { defineMappings } from './events/queue-mapping.ts';
-import { pollQueue } from './events/queue-source.ts';
-import { defineSchedules, runSchedule } from './events/schedule.ts';
+import { takeDataFolder } from './data-folder.ts';
 import { readApis } from './gateway/api.ts';
 import { createGateway, type Gateway } from './gateway/server.ts';
-import { defineFunctions } from './lambda/definition.ts';
-import { createFunctions, type Functions } from './lambda/functions.ts';
-import { startInvokeApi } from './lambda/invoke-api.ts';
 import { endLeftovers } from './leftovers.ts';
 import { listenOnLoopback } from './listen.ts';
-import { createBuckets } from './resources/buckets.ts';
-import { createQueues, type Queue } from './resources/queues.ts';
-import { createTables } from './resources/tables.ts';
+import { createResources, openFunctions, startEvents } from './parts.ts';
 import { openSecrets, type Secrets } from './services/secrets.ts';
-import { startSecretsServer } from './services/secrets-server.ts';
-import { type Services, s3Of, startCache, startStores } from './services.ts';
+import { s3Of, startCache, startStores } from './services.ts';
 import { StackError } from './stack-error.ts';
 import { createStateFile, type StackState, type StateFile } from './state-file.ts';
 import { synthesize } from './synth.ts';
-import { createScope, type Endpoints, type StackScope } from './template/scope.ts';
+import type { Endpoints } from './template/endpoints.ts';
+import { createScope, type StackScope } from './template/scope.ts';
 import { resourcesOfType } from './template/template.ts';
 
 export type StackOptions = {
@@ -76,12 +67,18 @@ async function start(options: StackOptions, cleanup: Cleanup): Promise<RunningSt
   const gateway = await openGateway(options, cleanup, state, endpoints);
   const around = { data, state, log, defer: cleanup.defer };
   const stores = startStores(around);
-  // Awaited below; one that fails first must not be an unhandled rejection.
-  for (const store of Object.values(stores)) store.catch(() => {});
+  // A store that cannot start ends the start at once, not after the synthesis.
+  const storeFailed = new Promise<never>((_, reject) => {
+    for (const store of Object.values(stores)) store.catch(reject);
+  });
 
-  log('synthesizing');
-  const { outDir, fresh } = await synthesize(options.projectDir, data.path, cleanup.defer);
-  log(fresh ? 'synthesized' : 'unchanged since the last synthesis');
+  storeFailed.catch(() => {});
+  const synthesis = synthesize(options.projectDir, data.path, {
+    defer: cleanup.defer,
+    onBegin: () => log('synthesizing'),
+  });
+  const { outDir, fresh } = await Promise.race([synthesis, storeFailed]);
+  log(fresh ? 'synthesized' : 'synthesis unchanged');
   const assembly = readAssembly(outDir);
   let secrets: Secrets | undefined;
   const scope = createScope(assembly.template, assembly.identity, endpoints, (reference) => {
@@ -90,16 +87,18 @@ async function start(options: StackOptions, cleanup: Cleanup): Promise<RunningSt
   });
   secrets = openSecrets(assembly.template, scope, data.path);
 
-  const redis = await startCache(around, cachePassword(assembly, scope));
-  endpoints.redis = redis.port;
-  log(`redis on port ${redis.port}`);
+  const cache = readCache(assembly, scope);
+  if (cache !== undefined) {
+    endpoints.redis = (await startCache(around, cache.password)).port;
+    log(`redis on port ${endpoints.redis}`);
+  }
   const dynamodb = await stores.dynamodb;
   log(`dynamodb on port ${dynamodb.port}`);
   const sqs = await stores.sqsS3;
   endpoints.sqs = sqs.port;
   log(`sqs and s3 on port ${sqs.port}`);
 
-  const services = { redis, dynamodb, sqs, s3: s3Of(sqs) };
+  const services = { dynamodb, sqs, s3: s3Of(sqs) };
   const { queues, clients } = await createResources(assembly, scope, services, data, around);
   const functions = await openFunctions(assembly, scope, secrets, services, around);
   gateway.setApis(readApis(assembly.template, scope, functions), assembly.identity);
@@ -128,102 +127,12 @@ async function openGateway(
   return gateway;
 }
 
-function cachePassword({ template }: Assembly, scope: StackScope): string | undefined {
+function readCache({ template }: Assembly, scope: StackScope): { password: string | undefined } | undefined {
   const [cache, ...others] = resourcesOfType(template, 'AWS::ElastiCache::ReplicationGroup');
   if (others.length > 0) throw new StackError(`${others[0]?.logicalId}: only one ReplicationGroup is supported here`);
-  const token = cache?.resource.Properties?.AuthToken;
-  return token === undefined ? undefined : scope.resolveText(token);
-}
-
-type Around = { data: DataFolder; state: StateFile; log: (line: string) => void; defer: Cleanup['defer'] };
-
-async function createResources(
-  assembly: Assembly,
-  scope: StackScope,
-  services: Services,
-  data: DataFolder,
-  around: Around,
-) {
-  const { template, identity } = assembly;
-  const clients = createClients(identity.region, {
-    dynamodb: services.dynamodb.port,
-    sqs: services.sqs.port,
-    s3: services.s3.port,
-  });
-  around.defer(() => clients.destroy());
-  const [tables, queues, buckets] = await Promise.all([
-    createTables(template, scope, clients.dynamodb, data.folder('dynamodb')),
-    createQueues(template, scope, clients.sqs),
-    createBuckets(template, scope, clients.s3),
-  ]);
-  around.log(`${tables.length} tables, ${queues.length} queues, ${buckets.length} buckets`);
-  around.state.update((current) => {
-    Object.assign(current, {
-      tables,
-      buckets,
-      queues: Object.fromEntries(queues.map((queue) => [queue.logicalId, queue.url])),
-    });
-  });
-  return { queues, clients };
-}
-
-async function openFunctions(
-  { template, identity, codeFolder }: Assembly,
-  scope: StackScope,
-  secrets: Secrets,
-  services: Services,
-  { data, state, log, defer }: Around,
-): Promise<Functions> {
-  const secretsServer = await startSecretsServer(secrets);
-  defer(() => secretsServer.close());
-  const local = (port: number) => `http://127.0.0.1:${port}`;
-  const definitions = defineFunctions(template, scope, codeFolder, identity, {
-    AWS_ENDPOINT_URL_DYNAMODB: local(services.dynamodb.port),
-    AWS_ENDPOINT_URL_SQS: local(services.sqs.port),
-    AWS_ENDPOINT_URL_S3: local(services.s3.port),
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: local(secretsServer.port),
-  });
-  const functions: Functions = createFunctions(definitions, {
-    logsFolder: data.logs,
-    log,
-    onChange: () =>
-      state.update((current) => {
-        current.functions = functions
-          .all()
-          .flatMap((pool) => pool.instances().map((instance) => ({ name: pool.definition.name, ...instance })));
-      }),
-  });
-  defer(() => functions.stop());
-  const invokeApi = await startInvokeApi(functions, log);
-  defer(() => invokeApi.close());
-  state.update((current) => {
-    current.secrets = { port: secretsServer.port };
-    current.lambda = { port: invokeApi.port };
-  });
-  log(`${definitions.length} functions`);
-  return functions;
-}
-
-function startEvents(
-  { template, identity }: Assembly,
-  scope: StackScope,
-  queues: Queue[],
-  functions: Functions,
-  sqs: Parameters<typeof pollQueue>[1],
-  { log, defer }: Around,
-): void {
-  const mappings = defineMappings(template, scope, queues, functions);
-  const schedules = defineSchedules(template, scope, functions, identity);
-  const stopping = new AbortController();
-  const polls = mappings.map((mapping) => pollQueue(mapping, sqs, identity.region, log, stopping.signal));
-  const timers = schedules.map((schedule) => runSchedule(schedule, log));
-  defer(async () => {
-    stopping.abort();
-    for (const timer of timers) timer.stop();
-    // What runs now is killed, as a crash would: its messages come back after their visibility time-out.
-    await functions.stop();
-    await Promise.all(polls);
-  });
+  if (cache === undefined) return undefined;
+  const token = cache.resource.Properties?.AuthToken;
+  return { password: token === undefined ? undefined : scope.resolveText(token) };
 }
 
 function readOutputs({ template }: Assembly, scope: StackScope): Output[] {

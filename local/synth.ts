@@ -26,13 +26,14 @@ const cdkSchema = z.object({
 export async function synthesize(
   projectDir: string,
   dataPath: string,
-  defer: (undo: () => void) => void,
+  { defer, onBegin }: { defer: (undo: () => void) => void; onBegin?: () => void },
 ): Promise<Synthesis> {
   const outDir = join(dataPath, 'cdk.out');
   const hashFile = join(dataPath, 'cdk.out.sha256');
   const hash = await hashOfInputs(projectDir, dataPath);
   if (readOr(hashFile, '') === hash && readOr(join(outDir, 'manifest.json'), '') !== '')
     return { outDir, fresh: false };
+  onBegin?.();
   // Gone before the synth and written after it: one that was interrupted is repeated.
   rmSync(hashFile, { force: true });
   rmSync(outDir, { recursive: true, force: true });

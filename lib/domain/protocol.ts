@@ -8,7 +8,10 @@ export const startDeadlineMs = 5 * second;
 export const skewMs = 5 * second;
 /** How many attempts may lose their worker before the task fails; such attempts do not spend its retry budget. */
 export const mostLostLeases = 5;
-/** Receives of one message before SQS moves it to the dead-letter queue; the last one parks the task in its record instead. */
-export const maxReceiveCount = 20;
+/**
+ * Receives of one message before SQS moves it to the dead-letter queue; the last one parks the task in its record instead. Deferring spends
+ * receives, so the number is large: each wait is a tenth longer than the one before, and a hundred of them last hours.
+ */
+export const maxReceiveCount = 100;
 /** How long a worker without a slot asks again before it gives its message back. */
 export const acquireWaitMs = second / 2;

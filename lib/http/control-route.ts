@@ -5,11 +5,11 @@ import { json } from './answer.ts';
 import type { Route } from './http-handler.ts';
 import { ProblemError } from './problem.ts';
 
-/** GET /v1/queue/status and GET /v1/health; the gateway names the route in `resource`. */
+/** GET /v1/queue/status and GET /health; the gateway names the route in `resource`. */
 export function controlRoute(deps: Pick<Deps, 'weir' | 'gate'> & { deadLetters: DeadLetters }): Route {
   const routes: Readonly<Record<string, () => Promise<unknown>>> = {
     '/v1/queue/status': () => observe(deps),
-    '/v1/health': async () => {
+    '/health': async () => {
       await deps.gate.now();
       return { status: 'ok' };
     },

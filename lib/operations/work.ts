@@ -2,7 +2,7 @@ import type { Pool } from '../config.ts';
 import { attemptMarginMs, reconcilePeriodMs } from '../config.ts';
 import { acquireWaitMs, maxReceiveCount, skewMs, startDeadlineMs } from '../domain/protocol.ts';
 import { isTerminal, type TaskRecord } from '../domain/task-record.ts';
-import { addMs, second } from '../domain/time.ts';
+import { addMs, minute, second } from '../domain/time.ts';
 import { unreachable } from '../domain/unreachable.ts';
 import { type AttemptKey, type TaskMessage, Unavailable } from '../ports.ts';
 import { attempt } from './attempt.ts';
@@ -26,7 +26,7 @@ export type Held = {
   readonly receiptHandle: string;
 };
 
-const longestDeferMs = 30 * second;
+const longestDeferMs = 15 * minute;
 const pollMs = 25;
 
 /** Takes one message to its end: load, acquire slots, start, run, finish, release. PROTOCOL.md "Working" has the reasons. */
@@ -82,7 +82,10 @@ async function acquire(deps: Deps, pool: Pool, record: TaskRecord, nonce: string
   }
 }
 
-/** The longer a message waits the rarer it looks, so that its receives last; the last one leaves the task to reconcile. */
+/**
+ * Each wait is a tenth longer than the one before: a slot that frees is found within about a tenth of the time already waited, and the receives a
+ * message has last for hours. The last one leaves the task to reconcile.
+ */
 async function defer(
   deps: Deps,
   { message, receiveCount }: Delivery,
@@ -94,8 +97,8 @@ async function defer(
     await deps.records.setDue(record, deps.clock.now());
     return { kind: 'ack', because: `${because}, parked` };
   }
-  const longMs = Math.min(longestDeferMs, second * 1.5 ** (receiveCount - 1));
-  return { kind: 'defer', because, afterMs: longMs * (0.75 + 0.5 * Math.random()) };
+  const waitMs = Math.min(longestDeferMs, second * 1.1 ** (receiveCount - 1));
+  return { kind: 'defer', because, afterMs: waitMs * (0.75 + 0.5 * Math.random()) };
 }
 
 async function begin(

@@ -12,9 +12,12 @@ const body = z.object({
   send: z.int().min(1),
 });
 
+/** A body that cannot be read will not change: its receives are used up soon, so that it reaches the dead-letter queue within minutes. */
+const unreadableAgainMs = 1_000;
+
 /**
  * Runs each message by itself and reports those that must come back: a deferred one after its own time, one whose run threw after its visibility
- * time-out, one that cannot be parsed until SQS moves it to the dead-letter queue. A message counts as failed unless it surely succeeded.
+ * time-out, one that cannot be read every second until SQS moves it to the dead-letter queue. A message counts as failed unless it surely succeeded.
  */
 export function queueHandler(
   deps: { messages: Messages; log: Log },
@@ -36,7 +39,12 @@ async function settle(
   run: (delivery: Delivery) => Promise<Worked>,
 ): Promise<boolean> {
   try {
-    const message = body.parse(JSON.parse(record.body));
+    const message = parse(record.body);
+    if (message === undefined) {
+      log.error('message cannot be read', { messageId: record.messageId });
+      await messages.setVisibility(pool, record.receiptHandle, unreadableAgainMs);
+      return false;
+    }
     const receiveCount = Number(record.attributes.ApproximateReceiveCount);
     const worked = await run({ message, receiptHandle: record.receiptHandle, receiveCount });
     log.info('message', { taskId: message.id, outcome: worked.kind, because: worked.because });
@@ -49,4 +57,12 @@ async function settle(
     });
   }
   return false;
+}
+
+function parse(text: string): z.output<typeof body> | undefined {
+  try {
+    return body.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
 }

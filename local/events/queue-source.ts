@@ -5,7 +5,8 @@ import { messageOf } from '../stack-error.ts';
 import { failedItems } from './batch-answer.ts';
 import type { QueueMapping } from './queue-mapping.ts';
 
-const longPollSeconds = 20;
+// Short of the vendor's 20, so that an idle mapping soon gives its place to whoever else waits for one.
+const longPollSeconds = 5;
 const maxReceive = 10;
 const retryPauseMs = 500;
 
@@ -24,6 +25,7 @@ export async function pollQueue(
   signal: AbortSignal,
 ): Promise<void> {
   const running = new Set<Promise<void>>();
+  let isFailing = false;
   while (!signal.aborted) {
     if (running.size >= mapping.maxConcurrency) {
       await Promise.race(running);
@@ -33,6 +35,7 @@ export async function pollQueue(
     try {
       place = await mapping.pool.reserve(signal);
       const messages = await receiveBatch(mapping, client, signal);
+      isFailing = false;
       if (messages.length === 0) continue;
       const held = place;
       place = undefined;
@@ -45,7 +48,8 @@ export async function pollQueue(
       running.add(batch);
     } catch (error) {
       if (signal.aborted) break;
-      log(`${mapping.queue.name}: cannot receive: ${messageOf(error)}`);
+      if (!isFailing) log(`${mapping.queue.name}: cannot receive: ${messageOf(error)}`);
+      isFailing = true;
       await delay(retryPauseMs);
     } finally {
       place?.release();

@@ -49,13 +49,18 @@ export function readGatewayResponses(template: Template, scope: StackScope, apiI
       'error.messageString': JSON.stringify(message),
       'error.responseType': type,
     };
-    const headers = Object.entries(own?.ResponseParameters ?? {}).map(([name, value]): [string, string] => [
+    const given = Object.entries(own?.ResponseParameters ?? {}).map(([name, value]): [string, string] => [
       name.replace('gatewayresponse.header.', ''),
       headerValue(value, variables),
     ]);
+    const isGiven = (name: string) => given.some(([other]) => other.toLowerCase() === name.toLowerCase());
+    const usual = [
+      ['Content-Type', contentType],
+      ['x-amzn-ErrorType', errorTypes[type]],
+    ] satisfies [string, string][];
     return {
       status: own?.StatusCode ?? status,
-      headers: [['Content-Type', contentType], ['x-amzn-ErrorType', errorTypes[type]], ...headers],
+      headers: [...usual.filter(([name]) => !isGiven(name)), ...given],
       body: Buffer.from(fill(template, variables)),
     };
   };

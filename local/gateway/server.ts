@@ -134,13 +134,14 @@ function send(response: ServerResponse, facts: RequestFacts, { status, headers, 
   response.end(body);
 }
 
-// The rest of the body is not wanted. Closing at once would reset the connection and could take the answer with it, so
-// the client gets a moment to read it.
+// The rest of the body is not wanted, so the connection is closed; but closing it at once, as `Connection: close` would,
+// resets it under a client that still writes and takes the answer with it. The client gets a moment to read that.
 function closeAfter(request: IncomingMessage, response: ServerResponse): void {
-  response.setHeader('Connection', 'close');
   response.once('finish', () => {
     request.resume();
-    setTimeout(() => request.socket.destroy(), lingerMs).unref();
+    setTimeout(() => {
+      if (!request.complete) request.socket.destroy();
+    }, lingerMs).unref();
   });
 }
 

@@ -13,9 +13,14 @@ export type FunctionDefinition = {
   taskRoot: string;
   memoryMb: number;
   timeoutMs: number;
+  /** Its reserved concurrency where it has one, within what this machine can carry. */
+  maxInstances: number;
   /** Everything its process gets to see; nothing of this process's own. */
   environment: Record<string, string>;
 };
+
+const usualInstances = 8;
+const mostInstances = 20;
 
 const functionSchema = z.object({
   Code: z.object({ S3Key: z.string() }, 'only code from an asset is supported here'),
@@ -23,6 +28,7 @@ const functionSchema = z.object({
   Runtime: z.string().regex(/^nodejs\d/, 'only Node.js runtimes are supported here'),
   MemorySize: z.coerce.number().int().min(128).default(128),
   Timeout: z.coerce.number().min(1).max(900).default(3),
+  ReservedConcurrentExecutions: z.coerce.number().int().min(0).optional(),
   Environment: z.object({ Variables: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])) }).optional(),
   Layers: z.array(z.unknown()).max(0, 'layers are not supported here').optional(),
 });
@@ -53,6 +59,7 @@ export function defineFunctions(
       taskRoot,
       memoryMb: properties.MemorySize,
       timeoutMs: properties.Timeout * 1000,
+      maxInstances: Math.min(mostInstances, properties.ReservedConcurrentExecutions ?? usualInstances),
       environment: {
         ...machineVariables(),
         TZ: ':UTC',

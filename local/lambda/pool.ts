@@ -1,3 +1,4 @@
+import { messageOf } from '../stack-error.ts';
 import type { FunctionDefinition } from './definition.ts';
 import { type Instance, type InvokeOutcome, startInstance } from './instance.ts';
 
@@ -20,16 +21,13 @@ export type PoolOptions = {
   log: (line: string) => void;
   /** Told when an instance starts, ends, or turns busy or idle. */
   onChange?: () => void;
-  maxInstances?: number;
 };
 
-const defaultMaxInstances = 8;
 const idleMs = 10 * 60_000;
 const maxFreshTries = 3;
 
 /** The instances of one function: started on demand, kept warm, each given one invocation at a time. */
 export function createPool(definition: FunctionDefinition, options: PoolOptions): FunctionPool {
-  const maxInstances = options.maxInstances ?? defaultMaxInstances;
   const onChange = options.onChange ?? (() => {});
   const all = new Set<Instance>();
   const idle: { instance: Instance; timer: NodeJS.Timeout }[] = [];
@@ -66,7 +64,12 @@ export function createPool(definition: FunctionDefinition, options: PoolOptions)
 
   const run = async (payload: string): Promise<InvokeOutcome> => {
     for (let attempt = 1; attempt <= maxFreshTries && !stopped; attempt += 1) {
-      const instance = take();
+      let instance: Instance;
+      try {
+        instance = take();
+      } catch (error) {
+        return failure(`${definition.name} does not start: ${messageOf(error)}`);
+      }
       onChange();
       const outcome = await instance.invoke(payload);
       giveBack(instance);
@@ -94,7 +97,7 @@ export function createPool(definition: FunctionDefinition, options: PoolOptions)
     definition,
     async reserve(signal) {
       signal?.throwIfAborted();
-      if (reserved < maxInstances) {
+      if (reserved < definition.maxInstances) {
         reserved += 1;
         return reservation();
       }

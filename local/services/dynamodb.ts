@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { runService, type Service, type ServiceOptions, serviceFolder, withRemoval } from './service.ts';
+import { serviceFolder, withRemoval } from './place.ts';
+import { runService, type Service, type ServiceOptions } from './service.ts';
 
 /** Amazon's DynamoDB Local, bound to the loopback interface. With a dataDir it keeps its tables there. */
 export async function startDynamoDb(options: ServiceOptions = {}): Promise<Service> {

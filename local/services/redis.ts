@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort, runService, type Service, type ServiceOptions, serviceFolder, withRemoval } from './service.ts';
+import { freePort, serviceFolder, withRemoval } from './place.ts';
+import { runService, type Service, type ServiceOptions } from './service.ts';
 
 const lastSlot = 16_383;
 

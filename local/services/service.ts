@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, StackError } from '../stack-error.ts';
+import { freePort } from './place.ts';
 
 /** A server in a process of its own. `pid` changes when it died and was started again; `port` does not. */
 export type Service = {
@@ -20,8 +18,8 @@ export type ServiceOptions = {
   logFile?: string;
   /** Told in one line when the process died, and when it is up again. */
   log?: (line: string) => void;
-  /** Told when the pid changed. */
-  onRestart?: () => void;
+  /** Told as soon as its process exists, before it answers: at the start and each time it is started again. */
+  onSpawn?: (process: { port: number; pid: number }) => void;
   /** Aborting it ends a start that is under way. */
   signal?: AbortSignal;
 };
@@ -47,37 +45,6 @@ const startAttempts = 3;
 const restartPauseMs = 1_000;
 const restartAttempts = 5;
 
-/** A loopback port that is free now. Somebody may take it first, so a start that finds it taken asks again. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new StackError('no free port');
-  return address.port;
-}
-
-/** A folder for a service: the one given, or a temporary one and the way to remove it. */
-export function serviceFolder(name: string, dataDir: string | undefined): { folder: string; remove: () => void } {
-  if (dataDir !== undefined) return { folder: dataDir, remove: () => {} };
-  const folder = mkdtempSync(join(tmpdir(), `${name}-`));
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
-}
-
-/** The same service, whose folder goes when it stops. */
-export function withRemoval(service: Service, remove: () => void): Service {
-  return {
-    port: service.port,
-    get pid() {
-      return service.pid;
-    },
-    async stop() {
-      await service.stop();
-      remove();
-    },
-  };
-}
-
 /** Starts a program, waits until it answers, and starts it again on the same port whenever it dies before `stop()`. */
 export async function runService(
   program: Program,
@@ -91,6 +58,7 @@ export async function runService(
   const launch = async () => {
     const started = start(program, port, options.logFile);
     child = started;
+    if (started.pid !== undefined) options.onSpawn?.({ port, pid: started.pid });
     await untilReady(program, started, port, options);
     started.once('exit', (code, signal) => void restart(started.pid, code, signal));
     if (started.exitCode !== null || started.signalCode !== null) throw new StackError(`${program.name} ended at once`);
@@ -102,13 +70,14 @@ export async function runService(
       try {
         await launch();
         log(`${program.name} is up again (pid ${child?.pid})`);
-        options.onRestart?.();
         return;
       } catch (error) {
         if (!stopping) log(`${program.name} does not start again (attempt ${attempt}): ${messageOf(error)}`);
+        await end(child);
         await delay(restartPauseMs);
       }
     }
+    if (!stopping) log(`${program.name} stays down; start everything again`);
   };
 
   for (let attempt = 1; ; attempt += 1) {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runService, type Service, type ServiceOptions, serviceFolder, withRemoval } from './service.ts';
+import { serviceFolder, withRemoval } from './place.ts';
+import { runService, type Service, type ServiceOptions } from './service.ts';
 
 /** An SQS and S3 server on one port, in a process that ends when this one does. With a dataDir it keeps its data there. */
 export async function startSqsS3(options: ServiceOptions = {}): Promise<Service> {

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
 import { StackError } from '../stack-error.ts';
+import { apiId, cacheHost, type Endpoints, localEndpoints, shortHash, started } from './endpoints.ts';
 import { resolveValue, type Scope } from './intrinsics.ts';
 import type { Template, Value } from './template.ts';
-
-/** Where the deployed endpoints are on this machine. Filled while the stack starts, before anything asks. */
-export type Endpoints = { http?: string; redis?: number; sqs?: number };
 
 export type StackIdentity = { stackName: string; accountId: string; region: string };
 
@@ -131,32 +128,7 @@ export function createScope(
     return `${logicalId}.${attribute}`;
   };
 
-  const caches = Object.keys(template.Resources).filter(
-    (logicalId) => template.Resources[logicalId]?.Type === 'AWS::ElastiCache::ReplicationGroup',
-  );
-  const apis = Object.keys(template.Resources).filter(
-    (logicalId) => template.Resources[logicalId]?.Type === 'AWS::ApiGateway::RestApi',
-  );
-  const text = (resolved: string): string => {
-    let local = resolved.replace(/\{\{resolve:secretsmanager:([^}]+)\}\}/g, (_, reference: string) =>
-      secretText(reference),
-    );
-    for (const api of apis) {
-      const deployed = `https://${apiId(api)}.execute-api.${region}.amazonaws.com`;
-      if (local.includes(deployed)) local = local.replaceAll(deployed, started(endpoints.http, api));
-    }
-    for (const cache of caches) {
-      if (!local.includes(cacheHost(cache))) continue;
-      local = local
-        .replace(
-          new RegExp(`rediss://([^/@\\s]*@)?${cacheHost(cache).replaceAll('.', '\\.')}`, 'g'),
-          'redis://$1127.0.0.1',
-        )
-        .replaceAll(cacheHost(cache), '127.0.0.1');
-    }
-    return local;
-  };
-
+  const text = localEndpoints(template, region, endpoints, secretText);
   const scope: Scope = { ref, getAtt, text };
   const stack: StackScope = {
     resolve: (value) => resolveValue(value, scope),
@@ -182,11 +154,6 @@ export function createScope(
   return stack;
 }
 
-function started<T>(endpoint: T | undefined, logicalId: string): T {
-  if (endpoint === undefined) throw new StackError(`the endpoint of ${logicalId} was asked for before it was started`);
-  return endpoint;
-}
-
 // `Stack/Concern/Admit/Resource` is shown as `Concern-Admit`.
 function functionName(path: Value | undefined, logicalId: string): string {
   if (typeof path !== 'string') return logicalId;
@@ -198,16 +165,4 @@ function functionName(path: Value | undefined, logicalId: string): string {
 
 function serviceOf(type: string): string {
   return (type.split('::')[1] ?? 'local').toLowerCase();
-}
-
-function apiId(logicalId: string): string {
-  return shortHash(logicalId).slice(0, 10);
-}
-
-function cacheHost(logicalId: string): string {
-  return `clustercfg.${logicalId.toLowerCase()}.cache.amazonaws.com`;
-}
-
-function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

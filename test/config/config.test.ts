@@ -35,17 +35,45 @@ test('0 is a limit, absent is none', () => {
 test.each<[string, WeirConfig, string]>([
   ['a negative limit', { ...config, pools: { p: { ...pool, running: -1 } } }, 'pools.p.running'],
   ['an unknown field', { ...config, pools: { p: { ...pool, runing: 1 } as never } }, 'Unrecognized key: "runing"'],
-  ['a lease shorter than three heartbeats', { ...config, pools: { p: { ...pool, leaseMs: 10_000, heartbeatMs: 4_000 } } }, 'three heartbeats (12000), got 10000'],
-  ['running above maxRunning', { ...config, pools: { p: { ...pool, maxRunning: 3 } } }, 'pools.p.running: expected at most maxRunning (3), got 4'],
+  [
+    'a lease shorter than three heartbeats',
+    { ...config, pools: { p: { ...pool, leaseMs: 10_000, heartbeatMs: 4_000 } } },
+    'three heartbeats (12000), got 10000',
+  ],
+  [
+    'running above maxRunning',
+    { ...config, pools: { p: { ...pool, maxRunning: 3 } } },
+    'pools.p.running: expected at most maxRunning (3), got 4',
+  ],
   ['a pool that is not there', withTask({ pool: 'q' }), 'tasks.0.pool: expected one of p, got q'],
   ['an api without a slash', withTask({ api: 'a' }), 'tasks.0.api: expected <group>/<name>'],
-  ['a group that Weir uses', withTask({ api: 'tasks/a' }), 'tasks.0.api: expected a group that Weir does not use itself'],
+  [
+    'a group that Weir uses',
+    withTask({ api: 'tasks/a' }),
+    'tasks.0.api: expected a group that Weir does not use itself',
+  ],
   ['an api twice', { ...config, tasks: [task, task] }, 'tasks.1.api: g/a is defined twice'],
   ['an attempt longer than a function may run', withTask({ timeoutMs: 860_000 }), 'tasks.0.timeoutMs'],
-  ['more permits than its pool runs', withTask({ permits: 5 }), 'tasks.0.permits: expected at most what pool p runs (4), got 5'],
-  ['a file named input', withTask({ files: { input: { mediaTypes: ['a/b'], maxBytes: 1 } } }), 'expected a name other than input and options'],
-  ['limits of an unknown api', { ...config, apis: { 'g/b': { running: 1 } } }, 'apis.g/b: expected an api among the tasks (g/a)'],
-  ['a start window within the re-send age', { ...config, times: { startWindowMs: 60_000 } }, 'times.startWindowMs: expected more than'],
+  [
+    'more permits than its pool runs',
+    withTask({ permits: 5 }),
+    'tasks.0.permits: expected at most what pool p runs (4), got 5',
+  ],
+  [
+    'a file named input',
+    withTask({ files: { input: { mediaTypes: ['a/b'], maxBytes: 1 } } }),
+    'expected a name other than input and options',
+  ],
+  [
+    'limits of an unknown api',
+    { ...config, apis: { 'g/b': { running: 1 } } },
+    'apis.g/b: expected an api among the tasks (g/a)',
+  ],
+  [
+    'a start window within the re-send age',
+    { ...config, times: { startWindowMs: 60_000 } },
+    'times.startWindowMs: expected more than',
+  ],
   ['no task', { ...config, tasks: [] }, 'tasks:'],
 ])('%s is refused by name', (_what, source, message) => {
   expect(() => checkConfig(source)).toThrow(message);
@@ -64,7 +92,12 @@ test('limits from the environment, by name', () => {
     WEIR_IP_IN_SYSTEM: '0',
     WEIR_DATA: 'elsewhere',
   });
-  expect(limits).toEqual({ pools: { p: { running: 2, inSystem: 2 } }, apis: { 'g/a': { inSystem: 5 } }, tenant: {}, ip: { inSystem: 0 } });
+  expect(limits).toEqual({
+    pools: { p: { running: 2, inSystem: 2 } },
+    apis: { 'g/a': { inSystem: 5 } },
+    tenant: {},
+    ip: { inSystem: 0 },
+  });
 });
 
 test.each([

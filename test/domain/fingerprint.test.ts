@@ -56,7 +56,9 @@ test('no two lists of parts run together', () => {
 });
 
 test('is stable: records written by an earlier version must still be found', () => {
-  expect(fingerprint(asked)).toMatchInlineSnapshot(`"sha256:d90b45a05a80e546a2ef22ce9660b6ca391e37c0331cc9c028bef3f316a89dfc"`);
+  expect(fingerprint(asked)).toMatchInlineSnapshot(
+    `"sha256:d90b45a05a80e546a2ef22ce9660b6ca391e37c0331cc9c028bef3f316a89dfc"`,
+  );
 });
 
 test('an Idempotency-Key names the request instead of its content', () => {

@@ -4,7 +4,8 @@ import { toEpochMs } from '../../lib/domain/time.ts';
 import { taskRecord } from '../support/records.ts';
 
 const finishedAt = toEpochMs(1_800_000_000_000);
-const ended = (status: TaskStatus, over: Partial<TaskRecord> = {}) => taskRecord({ status, finishedAt, reuseMs: 300_000, ...over });
+const ended = (status: TaskStatus, over: Partial<TaskRecord> = {}) =>
+  taskRecord({ status, finishedAt, reuseMs: 300_000, ...over });
 
 test.each<[string, TaskRecord, number, string]>([
   ['a queued task', taskRecord({ status: 'queued' }), 0, 'joined'],

@@ -27,17 +27,23 @@ test.each([
 });
 
 test.each(['', '""', 'a b', 'é', 'x'.repeat(256), 'a\tb'])('Idempotency-Key %j is refused', (given) => {
-  expect(() => idempotencyKey(proxyEvent({ headers: { 'Idempotency-Key': given } }))).toThrow('invalid_idempotency_key');
+  expect(() => idempotencyKey(proxyEvent({ headers: { 'Idempotency-Key': given } }))).toThrow(
+    'invalid_idempotency_key',
+  );
 });
 
 test('body bytes follow the gateway’s word on their encoding', () => {
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
-  expect(bodyBytes(proxyEvent({ body: bytes, base64: true, headers: { 'content-type': 'application/json' } }))).toEqual(bytes);
+  expect(bodyBytes(proxyEvent({ body: bytes, base64: true, headers: { 'content-type': 'application/json' } }))).toEqual(
+    bytes,
+  );
   expect(bodyBytes(proxyEvent({ body: 'é' })).toString()).toBe('é');
 });
 
 test.each(['gzip', 'br', 'GZIP'])('a body in %s is refused', (encoding) => {
-  expect(() => bodyBytes(proxyEvent({ body: 'x', headers: { 'Content-Encoding': encoding } }))).toThrow('unsupported_encoding');
+  expect(() => bodyBytes(proxyEvent({ body: 'x', headers: { 'Content-Encoding': encoding } }))).toThrow(
+    'unsupported_encoding',
+  );
 });
 
 test('a body over the ceiling is refused and told the ceiling', () => {

@@ -20,7 +20,6 @@ test('serves the routes of the design, each from the function that is for it', (
   });
   expect(routes.sort()).toEqual([
     'GET /health weir-main-control',
-    'GET /v1/health weir-main-control',
     'GET /v1/queue/status weir-main-control',
     'GET /v1/tasks/{id} weir-main-status',
     'POST /v1/{group}/{name}/tasks weir-main-admit',

@@ -41,7 +41,7 @@ test('what synth reads is watched, and only that: the local stack synthesizes ag
   const { watch } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
   for (const folder of ['lib', 'functions', 'tasks', 'infra', 'lua']) expect(watch.include).toContain(`${folder}/**`);
   expect(watch.include).toEqual(
-    expect.arrayContaining(['weir.config.ts', 'package-lock.json', 'cdk.json', 'tsconfig.json']),
+    expect.arrayContaining(['weir.config.ts', 'package.json', 'package-lock.json', 'cdk.json', 'tsconfig.json']),
   );
   expect(watch.exclude).toEqual(['test/**', 'docs/**', 'local/**']);
 });

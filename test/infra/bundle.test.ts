@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 test('a worker reads a PDF with the library in its bundle, loaded when a task asks for it; the other functions have none', async () => {
   const out = join(folder, 'pdf');
-  const started = await bundle({ folder: out, entry: () => fixture('run-pdf.ts') });
+  const started = await bundle({ folder: out, entry: () => fixture('tasks/light.ts'), tasks: fixture('tasks') });
   expect(runBundle(join(out, 'work/index.mjs'), onePage('Weir'))).toEqual({ pages: ['Weir'] });
   expect(bytesIn(join(out, 'work'))).toBeGreaterThan(1_000_000);
   expect(started.work).toBeLessThan(150_000);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { maxReceiveCount } from '../../lib/domain/protocol.ts';
 import { type Resource, Synthesized } from './synthesize.ts';
 
 const made = new Synthesized();
@@ -13,7 +14,7 @@ test('makes a queue for each pool with a task', () => {
 });
 
 test.each(work)('%s has a dead-letter queue that keeps 14 days, with an alarm', (_, queue) => {
-  expect(queue.Properties.RedrivePolicy?.maxReceiveCount).toBe(20);
+  expect(queue.Properties.RedrivePolicy?.maxReceiveCount).toBe(maxReceiveCount);
   const dead = deadOf(queue);
   expect(dead?.Properties.MessageRetentionPeriod).toBe(14 * 86_400);
   const watched = made

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from 'vitest';
 import type { TaskId } from '../../lib/domain/task-id.ts';
-import { admit } from '../../lib/operations/admit.ts';
 import type { Admission } from '../../lib/operations/admission.ts';
+import { admit } from '../../lib/operations/admit.ts';
 import { crashing } from '../support/crash.ts';
 import { drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
 import { dumpCell } from '../support/gate.ts';
@@ -27,12 +27,18 @@ describe('duplicates', () => {
   test('twenty of one body at once: one id, one record, one message, one run', async () => {
     let runs = 0;
     const system = await openSystem({ run: async () => ++runs });
-    const admissions = await Promise.all(Array.from({ length: 20 }, () => admit(system.deps, post(system, { a: 1 }, { file: file('x') }))));
+    const admissions = await Promise.all(
+      Array.from({ length: 20 }, () => admit(system.deps, post(system, { a: 1 }, { file: file('x') }))),
+    );
     expect(new Set(admissions.map(idOf)).size).toBe(1);
     expect(admissions.filter(({ kind }) => kind === 'admitted')).toHaveLength(1);
     expect(await drain(system)).toEqual([{ kind: 'ack', because: 'succeeded' }]);
     expect(runs).toBe(1);
-    expect(await stored(system, idOf(admissions[0] as Admission))).toMatchObject({ status: 'succeeded', result: '1', attempt: 1 });
+    expect(await stored(system, idOf(admissions[0] as Admission))).toMatchObject({
+      status: 'succeeded',
+      result: '1',
+      attempt: 1,
+    });
     expect(await heldLeases(system)).toEqual([]);
   });
 
@@ -49,7 +55,9 @@ describe('duplicates', () => {
     await drain(system);
     const again = await admit(system.deps, post(system, {}));
     expect(again).toMatchObject({ kind: 'reused', record: { id: idOf(first), status: 'succeeded' } });
-    await expect.poll(() => admit(system.deps, post(system, {})), { timeout: 5_000 }).toMatchObject({ kind: 'admitted' });
+    await expect
+      .poll(() => admit(system.deps, post(system, {})), { timeout: 5_000 })
+      .toMatchObject({ kind: 'admitted' });
   });
 
   test.each(['failed', 'expired'] as const)('a task that %s never answers for another', async (end) => {
@@ -96,7 +104,9 @@ describe('duplicates', () => {
     expect(await admit(system.deps, post(system, { n: 2 }, key))).toEqual({ kind: 'key_reused' });
     await forgetLocks(system);
     expect(await admit(system.deps, post(system, { n: 2 }, key))).toEqual({ kind: 'key_reused' });
-    expect(await admit(system.deps, post(system, { n: 1 }, { ...key, tenant: 'u' }))).toMatchObject({ kind: 'admitted' });
+    expect(await admit(system.deps, post(system, { n: 1 }, { ...key, tenant: 'u' }))).toMatchObject({
+      kind: 'admitted',
+    });
     expect(idOf(await admit(system.deps, post(system, { n: 1 }))) === idOf(first)).toBe(false);
   });
 });
@@ -104,7 +114,9 @@ describe('duplicates', () => {
 describe('limits', () => {
   test('two hundred different posts against a cold store: exactly the limit', async () => {
     const system = await openSystem({ pool: { running: 2, pending: 5 }, epoch: null });
-    const admissions = await Promise.all(Array.from({ length: 200 }, (_, n) => admit(system.deps, post(system, { n }))));
+    const admissions = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => admit(system.deps, post(system, { n }))),
+    );
     expect(admissions.filter(({ kind }) => kind === 'admitted')).toHaveLength(7);
     expect(admissions.filter(({ kind }) => kind === 'rejected')).toHaveLength(193);
   });
@@ -134,25 +146,29 @@ describe('limits', () => {
 });
 
 describe('a request that dies at any call', () => {
-  test.each(['before', 'after'] as const)('%s it: the same body ends in one task, one success, and nothing stays held', async (when) => {
-    const probe = await openSystem();
-    const counted = crashing(probe.deps, 1_000, when);
-    await admit(counted.deps, post(probe, {}, { file: file('x') }));
-    expect(counted.calls()).toBeGreaterThanOrEqual(6);
-    for (let at = 1; at <= counted.calls(); at++) {
-      const system = await openSystem({ pool: { running: 1, pending: 0 } });
-      const { deps } = crashing(system.deps, at, when);
-      await admit(deps, post(system, {}, { file: file('x') })).catch(() => undefined);
-      // The lock of a creation that never came lapses after ten seconds; here it is made to, and so is the seat.
-      await lapseCreation(system);
-      const again = await admit(system.deps, post(system, {}, { file: file('x') }));
-      const id = idOf(again);
-      await system.deps.messages.send('p', { tenant: 't', id, send: 1 }, 'g');
-      await drain(system);
-      expect(await stored(system, id), `died ${when} call ${at}`).toMatchObject({ status: 'succeeded', attempt: 1 });
-      expect(await heldLeases(system), `died ${when} call ${at}`).toEqual([]);
-    }
-  }, 120_000);
+  test.each(['before', 'after'] as const)(
+    '%s it: the same body ends in one task, one success, and nothing stays held',
+    async (when) => {
+      const probe = await openSystem();
+      const counted = crashing(probe.deps, 1_000, when);
+      await admit(counted.deps, post(probe, {}, { file: file('x') }));
+      expect(counted.calls()).toBeGreaterThanOrEqual(6);
+      for (let at = 1; at <= counted.calls(); at++) {
+        const system = await openSystem({ pool: { running: 1, pending: 0 } });
+        const { deps } = crashing(system.deps, at, when);
+        await admit(deps, post(system, {}, { file: file('x') })).catch(() => undefined);
+        // The lock of a creation that never came lapses after ten seconds; here it is made to, and so is the seat.
+        await lapseCreation(system);
+        const again = await admit(system.deps, post(system, {}, { file: file('x') }));
+        const id = idOf(again);
+        await system.deps.messages.send('p', { tenant: 't', id, send: 1 }, 'g');
+        await drain(system);
+        expect(await stored(system, id), `died ${when} call ${at}`).toMatchObject({ status: 'succeeded', attempt: 1 });
+        expect(await heldLeases(system), `died ${when} call ${at}`).toEqual([]);
+      }
+    },
+    120_000,
+  );
 });
 
 async function failTask({ deps }: System, id: TaskId): Promise<void> {

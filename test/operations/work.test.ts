@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { maxReceiveCount } from '../../lib/domain/protocol.ts';
 import { addMs } from '../../lib/domain/time.ts';
 import { admit } from '../../lib/operations/admit.ts';
 import { reconcile } from '../../lib/operations/reconcile.ts';
@@ -32,7 +33,11 @@ function gateOpening() {
 describe('one message', () => {
   test('runs the task with its input and file, writes the result and gives everything back', async () => {
     const system = await openSystem({
-      run: async ({ input, files, ctx }) => ({ input, text: Buffer.from((await files.document?.bytes()) ?? []).toString(), attempt: ctx.attempt }),
+      run: async ({ input, files, ctx }) => ({
+        input,
+        text: Buffer.from((await files.document?.bytes()) ?? []).toString(),
+        attempt: ctx.attempt,
+      }),
     });
     const bytes = Buffer.from('hello');
     const sha256 = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824';
@@ -80,18 +85,27 @@ describe('one message', () => {
     const { id } = await accept(system);
     const { pool, delivery } = await take(system);
     expect(await work(system.deps, pool, delivery)).toMatchObject({ kind: 'defer', because: 'busy' });
-    expect(await work(system.deps, pool, { ...delivery, receiveCount: 20 })).toEqual({ kind: 'ack', because: 'busy, parked' });
+    expect(await work(system.deps, pool, { ...delivery, receiveCount: maxReceiveCount })).toEqual({
+      kind: 'ack',
+      because: 'busy, parked',
+    });
     const record = await system.deps.records.read({ tenant: 't', id });
     expect(record).toMatchObject({ status: 'queued', attempt: 0, failures: 0 });
     expect(record?.dueAt).toBeLessThanOrEqual(Date.now());
     expect(await reconcile(system.deps)).toMatchObject({ sent: 1 });
     expect(await system.deps.records.read({ tenant: 't', id })).toMatchObject({ sends: 2 });
-    expect(await work(system.deps, pool, delivery)).toEqual({ kind: 'ack', because: 'busy, and a newer message was sent' });
+    expect(await work(system.deps, pool, delivery)).toEqual({
+      kind: 'ack',
+      because: 'busy, and a newer message was sent',
+    });
   });
 
   test('a slot that frees while it waits is taken at once', async () => {
     const { opened, open } = gateOpening();
-    const system = await openSystem({ pool: { running: 1, pending: 3 }, run: async ({ input }) => ((input as { n: number }).n === 1 ? opened : 0) });
+    const system = await openSystem({
+      pool: { running: 1, pending: 3 },
+      run: async ({ input }) => ((input as { n: number }).n === 1 ? opened : 0),
+    });
     await accept(system, { n: 1 });
     await accept(system, { n: 2 });
     const [one, two] = [await take(system), await take(system)];
@@ -128,13 +142,22 @@ describe('how a handler ends', () => {
   });
 
   test('an unknown error is retried within its budget, and its text is not shown', async () => {
-    const system = await openSystem({ task: { retry: { attempts: 2 } }, run: () => Promise.reject(new Error('password=x')) });
+    const system = await openSystem({
+      task: { retry: { attempts: 2 } },
+      run: () => Promise.reject(new Error('password=x')),
+    });
     const { id } = await accept(system);
-    await expect
-      .poll(async () => (await drain(system), (await system.deps.records.read({ tenant: 't', id }))?.status), { timeout: 30_000 })
-      .toBe('failed');
+    const ended = async () => {
+      await drain(system);
+      return (await system.deps.records.read({ tenant: 't', id }))?.status;
+    };
+    await expect.poll(ended, { timeout: 30_000 }).toBe('failed');
     const record = await system.deps.records.read({ tenant: 't', id });
-    expect(record).toMatchObject({ attempt: 2, failures: 1, error: { code: 'handler_error', message: 'the handler failed' } });
+    expect(record).toMatchObject({
+      attempt: 2,
+      failures: 1,
+      error: { code: 'handler_error', message: 'the handler failed' },
+    });
     expect(await heldLeases(system)).toEqual([]);
   });
 
@@ -144,7 +167,11 @@ describe('how a handler ends', () => {
     const { pool, delivery } = await take(system);
     const worked = await work(system.deps, pool, delivery);
     expect(worked).toMatchObject({ kind: 'defer', because: 'retry' });
-    expect(await system.deps.records.read({ tenant: 't', id })).toMatchObject({ status: 'queued', attempt: 1, failures: 1 });
+    expect(await system.deps.records.read({ tenant: 't', id })).toMatchObject({
+      status: 'queued',
+      attempt: 1,
+      failures: 1,
+    });
     const { tiers: uses } = await system.deps.gate.observe(tiers.slice(0, 1));
     expect(uses[0]).toMatchObject({ inSystem: { inUse: 1 }, running: { inUse: 0 } });
   });
@@ -156,13 +183,19 @@ describe('how a handler ends', () => {
     });
     const { id } = await accept(obedient);
     await drain(obedient);
-    expect(await obedient.deps.records.read({ tenant: 't', id })).toMatchObject({ status: 'failed', error: { code: 'timeout' } });
+    expect(await obedient.deps.records.read({ tenant: 't', id })).toMatchObject({
+      status: 'failed',
+      error: { code: 'timeout' },
+    });
     expect(obedient.exits).toEqual([]);
 
     const stubborn = await openSystem({ task: { timeoutMs: 300, retry: { attempts: 1 } }, run: () => sleep(6_000) });
     const other = await accept(stubborn);
     await drain(stubborn);
-    expect(await stubborn.deps.records.read({ tenant: 't', id: other.id })).toMatchObject({ status: 'failed', error: { code: 'timeout' } });
+    expect(await stubborn.deps.records.read({ tenant: 't', id: other.id })).toMatchObject({
+      status: 'failed',
+      error: { code: 'timeout' },
+    });
     expect(stubborn.exits).toHaveLength(1);
     expect(await heldLeases(stubborn)).toEqual([]);
   });
@@ -174,7 +207,11 @@ describe('how a handler ends', () => {
     const system = await openSystem({ run: async () => value() });
     const { id } = await accept(system);
     await drain(system);
-    expect(await system.deps.records.read({ tenant: 't', id })).toMatchObject({ status: 'failed', attempt: 1, error: { code } });
+    expect(await system.deps.records.read({ tenant: 't', id })).toMatchObject({
+      status: 'failed',
+      attempt: 1,
+      error: { code },
+    });
   });
 
   test('progress is kept to one write a second, the last one wins', async () => {
@@ -229,15 +266,19 @@ describe('a lease', () => {
 });
 
 describe('a worker that dies at any call', () => {
-  test.each(['before', 'after'] as const)('%s it: the task ends once and nothing stays held', async (when) => {
-    const probe = await openSystem();
-    await accept(probe);
-    const counted = crashing(probe.deps, 1_000, when);
-    const first = await take(probe);
-    await work(counted.deps, first.pool, first.delivery);
-    expect(counted.calls()).toBeGreaterThanOrEqual(7);
-    await Promise.all(Array.from({ length: counted.calls() }, (_, index) => dieAt(index + 1, when)));
-  }, 120_000);
+  test.each(['before', 'after'] as const)(
+    '%s it: the task ends once and nothing stays held',
+    async (when) => {
+      const probe = await openSystem();
+      await accept(probe);
+      const counted = crashing(probe.deps, 1_000, when);
+      const first = await take(probe);
+      await work(counted.deps, first.pool, first.delivery);
+      expect(counted.calls()).toBeGreaterThanOrEqual(7);
+      await Promise.all(Array.from({ length: counted.calls() }, (_, index) => dieAt(index + 1, when)));
+    },
+    120_000,
+  );
 });
 
 async function dieAt(at: number, when: 'before' | 'after'): Promise<void> {

@@ -23,7 +23,13 @@ export function crashing(deps: Deps, at: number, when: 'before' | 'after'): { de
       },
     });
   return {
-    deps: { ...deps, gate: wrap(deps.gate), records: wrap(deps.records), messages: wrap(deps.messages), files: wrap(deps.files) },
+    deps: {
+      ...deps,
+      gate: wrap(deps.gate),
+      records: wrap(deps.records),
+      messages: wrap(deps.messages),
+      files: wrap(deps.files),
+    },
     calls: () => calls,
   };
 }

@@ -21,11 +21,19 @@ type Run = TaskDefinition['run'];
 
 /** A system of its own on the shared servers: one pool `p`, one api `g/a` that takes any input and runs as the test says. */
 export async function openSystem(
-  options: { run?: Run; pool?: Partial<WeirConfig['pools'][string]>; task?: Partial<TaskDefinition>; ip?: WeirConfig['ip']; epoch?: number | null } = {},
+  options: {
+    run?: Run;
+    pool?: Partial<WeirConfig['pools'][string]>;
+    task?: Partial<TaskDefinition>;
+    ip?: WeirConfig['ip'];
+    epoch?: number | null;
+  } = {},
 ) {
   const config = systemConfig(options);
   const weir = checkConfig(config);
-  const { gate, connection, stage } = await openGate(weir.limits, { epoch: options.epoch === undefined ? 1 : options.epoch });
+  const { gate, connection, stage } = await openGate(weir.limits, {
+    epoch: options.epoch === undefined ? 1 : options.epoch,
+  });
   const { records, client, table } = await openRecords();
   const sqs = new SQSClient({ ...awsClient(inject('ports').sqsS3), ...awsClientTimes });
   const s3 = new S3Client({ ...awsClient(inject('ports').sqsS3), ...awsClientTimes, forcePathStyle: true });
@@ -50,13 +58,24 @@ export async function openSystem(
     exit: (because) => exits.push(because),
   };
   const queue = openQueue(sqs, QueueUrl);
-  const objects = async () => (await s3.send(new ListObjectsV2Command({ Bucket: bucket }))).Contents?.map(({ Key }) => Key) ?? [];
+  const objects = async () =>
+    (await s3.send(new ListObjectsV2Command({ Bucket: bucket }))).Contents?.map(({ Key }) => Key) ?? [];
   return { deps, connection, stage, client, table, queue, objects, exits };
 }
 
 export type System = Awaited<ReturnType<typeof openSystem>>;
 
-function systemConfig({ run, pool, task, ip }: { run?: Run; pool?: object; task?: Partial<TaskDefinition>; ip?: WeirConfig['ip'] }): WeirConfig {
+function systemConfig({
+  run,
+  pool,
+  task,
+  ip,
+}: {
+  run?: Run;
+  pool?: object;
+  task?: Partial<TaskDefinition>;
+  ip?: WeirConfig['ip'];
+}): WeirConfig {
   const definition = defineTask({
     api: 'g/a',
     pool: 'p',
@@ -79,7 +98,12 @@ function openQueue(sqs: SQSClient, QueueUrl: string) {
     /** One message, or none after a second without one. */
     async receive(): Promise<Delivery | undefined> {
       const { Messages } = await sqs.send(
-        new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 1, VisibilityTimeout: 30, MessageSystemAttributeNames: ['ApproximateReceiveCount'] }),
+        new ReceiveMessageCommand({
+          QueueUrl,
+          WaitTimeSeconds: 1,
+          VisibilityTimeout: 30,
+          MessageSystemAttributeNames: ['ApproximateReceiveCount'],
+        }),
       );
       const message = Messages?.[0];
       if (message === undefined) return undefined;
@@ -110,7 +134,11 @@ export async function drain({ deps, queue }: System): Promise<Worked[]> {
 }
 
 /** A post to `g/a`: JSON alone, or with one text file. */
-export function post({ deps }: Pick<System, 'deps'>, input: unknown, over: Partial<AdmitRequest> & { file?: SubmittedBytes } = {}): AdmitRequest {
+export function post(
+  { deps }: Pick<System, 'deps'>,
+  input: unknown,
+  over: Partial<AdmitRequest> & { file?: SubmittedBytes } = {},
+): AdmitRequest {
   const { file, ...rest } = over;
   const task = deps.weir.tasks['g/a'];
   if (task === undefined) throw new Error('expected api g/a');

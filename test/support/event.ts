@@ -9,7 +9,8 @@ export function proxyEvent(over: {
   sourceIp?: string;
   base64?: boolean;
 }): APIGatewayProxyEvent {
-  const body = over.body === undefined ? null : Buffer.from(over.body).toString(over.base64 === true ? 'base64' : 'utf8');
+  const body =
+    over.body === undefined ? null : Buffer.from(over.body).toString(over.base64 === true ? 'base64' : 'utf8');
   return {
     resource: '/v1/{group}/{name}/tasks',
     path: '/v1/g/a/tasks',

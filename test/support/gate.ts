@@ -12,7 +12,11 @@ import type { Gate, Log } from '../../lib/ports.ts';
 export const silent: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 export function openRedis(deadlineMs = 5_000): RedisConnection {
-  const connection = new RedisConnection({ url: `redis://127.0.0.1:${inject('ports').redis}`, deadlineMs, log: silent });
+  const connection = new RedisConnection({
+    url: `redis://127.0.0.1:${inject('ports').redis}`,
+    deadlineMs,
+    log: silent,
+  });
   onTestFinished(() => connection.discard());
   return connection;
 }
@@ -53,7 +57,15 @@ export function tiersFor(names: { pool?: string; api?: string; tenant?: string; 
 /** What `admit` needs, each part as asked or fresh. */
 export function ask(over: Partial<Parameters<Gate['admit']>[0]> = {}): Parameters<Gate['admit']>[0] {
   const id = over.id ?? newTaskId();
-  return { tenant: 't', id, tiers: tiersFor(), permits: 1, dedupKey: `D#t#f#${id}`, fingerprint: `sha256:${id}`, ...over };
+  return {
+    tenant: 't',
+    id,
+    tiers: tiersFor(),
+    permits: 1,
+    dedupKey: `D#t#f#${id}`,
+    fingerprint: `sha256:${id}`,
+    ...over,
+  };
 }
 
 /** Every key of the cell as one text: two equal dumps mean that nothing was written between them. */
@@ -67,7 +79,9 @@ export async function dumpCell(connection: RedisConnection, stage: string): Prom
       keys.push(...found);
       cursor = next;
     }
-    const dumps = await Promise.all(keys.sort().map(async (key) => `${key} ${(await client.dumpBuffer(key))?.toString('hex')}`));
+    const dumps = await Promise.all(
+      keys.sort().map(async (key) => `${key} ${(await client.dumpBuffer(key))?.toString('hex')}`),
+    );
     return dumps.join('\n');
   });
 }

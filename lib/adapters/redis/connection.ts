@@ -1,5 +1,5 @@
 import { Cluster, type ClusterOptions } from 'ioredis';
-import * as z from 'zod';
+import { $ZodError } from 'zod/v4/core';
 import type { Log } from '../../ports.ts';
 import { Unavailable } from '../../ports.ts';
 import type { Script } from './script.ts';
@@ -140,5 +140,5 @@ function isReply(error: unknown, code: string): boolean {
 function isOutage(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   if (error.name === 'ReplyError') return passing.test(error.message);
-  return !(error instanceof TypeError || error instanceof RangeError || error instanceof z.core.$ZodError);
+  return !(error instanceof TypeError || error instanceof RangeError || error instanceof $ZodError);
 }

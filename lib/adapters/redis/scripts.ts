@@ -17,7 +17,18 @@ import type { AcquireInput, Claim, ReleaseInput } from '../../ports.ts';
 import type { CellKeys } from './keys.ts';
 import { defineScript, type Script } from './script.ts';
 import { sources } from './sources.generated.ts';
-import { count, expires, moment, tierArguments, tierKeys, tierUse, tierUses, use, useNumber, uses } from './tier-arguments.ts';
+import {
+  count,
+  expires,
+  moment,
+  tierArguments,
+  tierKeys,
+  tierUse,
+  tierUses,
+  use,
+  useNumber,
+  uses,
+} from './tier-arguments.ts';
 
 /** Where a script runs: the cell's names, the configured limits, and the moment where a test names one. */
 export type Cell = {

@@ -36,7 +36,9 @@ test.each([0, 1, 2, 7])('two hundred at once against a limit of %i admit exactly
 test('a hundred of one dedup key at once: one is admitted, the others are told its id', async () => {
   const { gate } = await openGate({});
   const dedupKey = 'D#t#f#same';
-  const replies = await Promise.all(Array.from({ length: 100 }, () => gate.admit(ask({ dedupKey, fingerprint: 'sha256:x' }))));
+  const replies = await Promise.all(
+    Array.from({ length: 100 }, () => gate.admit(ask({ dedupKey, fingerprint: 'sha256:x' }))),
+  );
   expect(replies.filter(({ kind }) => kind === 'admitted')).toHaveLength(1);
   const named = new Set(replies.map((reply) => (reply.kind === 'duplicate' ? reply.taskId : 'winner')));
   expect(named.size).toBe(2);
@@ -58,7 +60,10 @@ test('a task that takes the place of an ended one needs no second seat', async (
   const fresh = ask({ dedupKey: 'D#t#f#k' });
   expect(await gate.admit(fresh)).toMatchObject({ kind: 'duplicate', creating: false, taskId: old.id });
   expect(await gate.admit({ ...fresh, replaces: old.id })).toMatchObject({ kind: 'admitted' });
-  expect(await gate.admit({ ...fresh, id: newTaskId(), replaces: old.id })).toMatchObject({ kind: 'duplicate', taskId: fresh.id });
+  expect(await gate.admit({ ...fresh, id: newTaskId(), replaces: old.id })).toMatchObject({
+    kind: 'duplicate',
+    taskId: fresh.id,
+  });
 });
 
 test('without an epoch nothing is decided', async () => {

@@ -15,7 +15,12 @@ function acquiring(over: Partial<Parameters<Gate['acquire']>[0]> = {}): Paramete
 async function clocked(limits: Parameters<typeof openGate>[0]) {
   let now = laterThanServer();
   const opened = await openGate(limits, { now: () => now });
-  return { ...opened, at: (moment: EpochMs) => (now = moment), pass: (ms: number) => (now = addMs(now, ms)), now: () => now };
+  return {
+    ...opened,
+    at: (moment: EpochMs) => (now = moment),
+    pass: (ms: number) => (now = addMs(now, ms)),
+    now: () => now,
+  };
 }
 
 test.each([0, 1, 2, 7])('a hundred attempts at once on %i slots: exactly that many run', async (running) => {
@@ -97,7 +102,10 @@ test('release with the end frees the seat and the pointer, but never the pointer
   await gate.admit(task);
   await gate.confirm(task);
   await gate.release({ ...task, id: newTaskId(), dedupKey: 'D#t#f#k', ended: { pointerMs: 0 } });
-  expect(await gate.peek({ dedupKey: 'D#t#f#k', tiers: task.tiers })).toMatchObject({ kind: 'duplicate', taskId: task.id });
+  expect(await gate.peek({ dedupKey: 'D#t#f#k', tiers: task.tiers })).toMatchObject({
+    kind: 'duplicate',
+    taskId: task.id,
+  });
   await gate.release({ ...task, ended: { pointerMs: 60_000 } });
   expect(await gate.peek({ dedupKey: 'D#t#f#k', tiers: task.tiers })).toMatchObject({ kind: 'duplicate' });
   await gate.release({ ...task, ended: { pointerMs: 0 } });
