@@ -15,6 +15,7 @@ export default defineConfig({
           // Loading the CDK takes longer than the tests: once is enough.
           isolate: false,
           fileParallelism: false,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -27,7 +28,15 @@ export default defineConfig({
         },
       },
       { test: { name: 'local', include: ['test/local/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 90_000 } },
-      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000 } },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          sequence: { groupOrder: 2 },
+        },
+      },
     ],
   },
 });

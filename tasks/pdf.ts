@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { defineTask } from '../lib/task.ts';
-import { readPages } from './pdf/read-pages.ts';
-import { maxReadMs, readInThread, serveThread } from './pdf/thread.ts';
+import { readPages } from './pdf-pages.ts';
+import { maxReadMs, readInThread, serveThread } from './pdf-thread.ts';
 
 // The thread that `run` starts loads this file again; in a bundle, the whole function.
 serveThread(readPages);

@@ -21,11 +21,12 @@ export type Actor = {
 export type Reply = { readonly value: unknown; readonly now: number };
 export type Service = 'redis' | 'dynamo' | 'sqs' | 'local';
 
-/** `landsBy`: by the caller's clock, where the caller may make this call only until then. */
+/** `landsBy`: by the caller's clock, where the caller may make this call only until then; `grace`: how much later one that was held up may still land. */
 export type Call = {
   readonly action: Action<never, unknown>;
   readonly args: unknown;
   readonly landsBy?: number | undefined;
+  readonly grace: number;
 };
 
 export type Action<Args, R> = {
@@ -53,8 +54,13 @@ export const unknown = { kind: 'unknown' } as const;
 export type Unknown = typeof unknown;
 export type Program<R = void> = Generator<Call, R, unknown>;
 
-export function* ask<Args, R>(action: Action<Args, R>, args: Args, landsBy?: number): Program<R | Unknown> {
-  return (yield { action, args, landsBy } as unknown as Call) as R | Unknown;
+export function* ask<Args, R>(
+  action: Action<Args, R>,
+  args: Args,
+  landsBy?: number,
+  grace = Number.POSITIVE_INFINITY,
+): Program<R | Unknown> {
+  return (yield { action, args, landsBy, grace } as unknown as Call) as R | Unknown;
 }
 
 /** Asks until there is an answer: for reads, and for writes whose condition makes a repeat harmless. */

@@ -100,10 +100,10 @@ function* create(me: Me, seated: Seated): Program<Answer | undefined> {
   let seen = seated.replaces;
   for (let tries = 1; tries <= 2; tries++) {
     const transaction = { ...seated, seen, token: `${id} for ${seen}` };
-    let made = yield* ask(dynamo.create, transaction, until);
+    let made = yield* ask(dynamo.create, transaction, until, times.orphan);
     // "On an unknown outcome repeat the same transaction with its client token until the create deadline (10 s)."
     while (made.kind === 'unknown' && me.now < until && me.holds('createIsRepeated')) {
-      made = yield* ask(dynamo.create, transaction, until);
+      made = yield* ask(dynamo.create, transaction, until, times.orphan);
     }
     if (made.kind === 'unknown') {
       // "Still unknown → 503, and release nothing: a late write must find its seat."

@@ -116,7 +116,7 @@ class FairRun {
   private isQuiet(): boolean {
     const { dynamo, redis, actors, queue, dead, late } = this.world;
     const now = redisNow(this.world);
-    if (this.world.now < this.begunAt + 2 * times.period) return false;
+    if (this.world.now < this.begunAt + 2 * times.period || this.world.redis.epoch === 0) return false;
     const ended = [...dynamo.tasks.values()].every(isTerminal);
     const leases = [...redis.seats.values(), ...redis.slots.values()].some((until) => until > now);
     const locks = [...redis.locks.values()].some(({ state, until }) => state === 'creating' && until > now);

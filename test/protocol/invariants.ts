@@ -87,11 +87,9 @@ export function taskExpires(world: World, before: Task): void {
   }
 }
 
-/** T: slots never come back, so whose slot lives when it is called lost was not lost. Without an epoch nobody can tell. */
+/** T: a worker whose handler runs under a good lease is not called lost. */
 export function workerCalledLost(world: World, before: Task): void {
-  const { redis } = world;
-  const lives = (redis.slots.get(before.id) ?? 0) > redisNow(world) && redis.holders.get(before.id) === before.holder;
-  if (lives || (redis.epoch === 0 && (world.ghost.handlers.get(before.holder)?.until ?? 0) > redisNow(world))) {
+  if ((world.ghost.handlers.get(before.holder)?.until ?? 0) > redisNow(world)) {
     violate(world, 'T', `${before.holder} is called lost while it runs ${before.id}`);
   }
 }

@@ -97,7 +97,8 @@ export function mayStep(world: World, actor: Actor): boolean {
 
 function land(world: World, call: Call, by: Actor, pick: string): unknown {
   if (call.action.service === 'redis' && !world.reachable) return unknown;
-  if (world.setup.bounded && call.landsBy !== undefined && world.now + by.skew > call.landsBy) return unknown;
+  const grace = world.setup.bounded ? 0 : call.grace;
+  if (call.landsBy !== undefined && world.now + by.skew > call.landsBy + grace) return unknown;
   return call.action.apply(world, call.args as never, by, pick);
 }
 

@@ -114,7 +114,8 @@ export const extend = script('extend', (world, { id, nonce }: { id: string; nonc
   const handler = ghost.handlers.get(nonce);
   const goodUntil = now + times.lease;
   if (redis.epoch === 0) {
-    if (handler !== undefined) ghost.handlers.set(nonce, { ...handler, until: goodUntil });
+    const good = handler !== undefined && (handler.until > now || !holds(world, 'lateBeatStops'));
+    if (good) ghost.handlers.set(nonce, { ...handler, until: goodUntil });
     return { kind: 'rebuilding' as const };
   }
   if (holds(world, 'extendOwnNonce') && redis.holders.get(id) !== nonce) return { kind: 'lost' as const };

@@ -79,6 +79,11 @@ export const rules = {
   extendAfterStart: { undone: 'no extend after start', breaks: 'I1' },
   extendNeverRevives: { undone: 'extend revives a lost lease', breaks: 'I1' },
   extendOwnNonce: { undone: 'extend takes any nonce', breaks: 'I1' },
+  lateBeatStops: {
+    undone: 'a handler whose last good heartbeat is a lease old goes on where the epoch is absent',
+    breaks: 'T',
+    added: true,
+  },
   seatlessReadsRecord: {
     undone: 'a seatless attempt does not read its record',
     breaks: 'none',

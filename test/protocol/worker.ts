@@ -66,13 +66,14 @@ function* begin(me: Me, delivery: Delivery, task: Task, slots: Slots): Program {
   }
   // "After start, one extend; anything but extended → no handler is run."
   let goodUntil = slots.lapses;
+  const begunAt = me.now;
   if (me.holds('extendAfterStart')) {
     const extended = yield* ask(redis.extend, { id, nonce });
     if (extended.kind !== 'extended') return void (yield* ack());
     goodUntil = extended.until;
   }
   yield* ask(handler, { nonce, id, until: goodUntil, runs: true });
-  yield* attempt(me, delivery, current);
+  yield* attempt(me, delivery, current, begunAt);
 }
 
 /** Keeps the set of running handlers for the checker. It begins with the lease that its last `extend` gave. */
@@ -105,7 +106,8 @@ const turn: Action<{ nonce: string; mayAsk: boolean; mayBeat: boolean }, { kind:
   },
 };
 
-function* attempt(me: Me, delivery: Delivery, task: Task): Program {
+function* attempt(me: Me, delivery: Delivery, task: Task, begunAt: number): Program {
+  let goodSince = begunAt;
   const { id, attempt, key } = task;
   const own = { id, nonce: me.name, attempt };
   const ack = () => ask(remove, { name: delivery.message });
@@ -119,12 +121,16 @@ function* attempt(me: Me, delivery: Delivery, task: Task): Program {
     });
     switch (kind as Turn) {
       case 'beat': {
-        if (yield* lost(me, delivery, id)) {
+        const askedAt = me.now;
+        const beat = yield* heartbeat(me, delivery, id);
+        const late = me.now - goodSince >= times.lease && me.holds('lateBeatStops');
+        if (beat === 'stop' || late) {
           // "A lost lease or a cancelled task aborts the handler's signal"; then the slot is given back.
           yield* ask(handler, { nonce: me.name, id, until: 0, runs: false });
           yield* release(false);
           return void (yield* ack());
         }
+        if (beat === 'good') goodSince = askedAt;
         break;
       }
       case 'retry':
@@ -140,16 +146,16 @@ function* attempt(me: Me, delivery: Delivery, task: Task): Program {
   }
 }
 
-/** "extended | lost | seatless → read the record: terminal means abort." */
-function* lost(me: Me, { message }: Delivery, id: string): Program<boolean> {
+/** "extended | lost | seatless → read the record: terminal means abort." Where no answer comes the handler goes on while its lease is good. */
+function* heartbeat(me: Me, { message }: Delivery, id: string): Program<'good' | 'unknown' | 'stop'> {
   const beat = yield* ask(redis.extend, { id, nonce: me.name });
-  if (beat.kind === 'lost') return true;
+  if (beat.kind === 'lost') return 'stop';
   if (beat.kind === 'seatless' && me.holds('seatlessReadsRecord')) {
     const { task } = yield* insist(dynamo.read, { id });
-    if (task === undefined || isTerminal(task)) return true;
+    if (task === undefined || isTerminal(task)) return 'stop';
   }
   yield* ask(hide, { name: message, seconds: times.lease });
-  return false;
+  return beat.kind === 'unknown' ? 'unknown' : 'good';
 }
 
 /** "finish: one conditional write, then release slots, seat, and the pointer … It never waits for Redis. Refused → release own slots only." */

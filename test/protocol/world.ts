@@ -82,7 +82,7 @@ export type Ghost = {
 export type Setup = {
   readonly limits: Limits;
   readonly redisSkew: number;
-  /** A write that its caller may only make until a deadline does not land after it. Otherwise a write may land at any time. */
+  /** A write that its caller may only make until a deadline does not land after it. Otherwise it may, within its grace. */
   readonly bounded: boolean;
   /** How long the index may take to show a write. */
   readonly indexLag: number;

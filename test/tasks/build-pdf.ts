@@ -1,4 +1,6 @@
-import { deflateSync } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { createDeflate, deflateSync } from 'node:zlib';
 
 /** The whole document; object 1 is the catalog. */
 export function pdfOf(objects: readonly (string | Buffer)[]): Buffer {
@@ -31,6 +33,12 @@ export function lines(...text: readonly string[]): string {
   return `BT /F1 12 Tf 14 TL 72 720 Td ${text.map((line) => `(${line}) Tj T*`).join(' ')} ET`;
 }
 
+/** So many characters on one page, 100 a line, in two places by turns: what is beyond the page does not count as text. */
+export function flood(characters: number): string {
+  const line = (y: number) => `1 0 0 1 9 ${y} Tm (${'x'.repeat(100)}) Tj`;
+  return `BT /F1 6 Tf ${`${line(700)} ${line(600)} `.repeat(Math.ceil(characters / 200))} ET`;
+}
+
 export function stream(data: string | Buffer, filter = ''): Buffer {
   const bytes = Buffer.from(data);
   return Buffer.concat([
@@ -41,15 +49,15 @@ export function stream(data: string | Buffer, filter = ''): Buffer {
 }
 
 /** One page whose content is `megabytes` of `unit` again and again, packed twice: a few kilobytes. */
-export function bombOf(unit: string, megabytes: number): Buffer {
-  const once = deflateSync(Buffer.alloc(megabytes * 1_000_000, unit));
-  const packed = stream(deflateSync(once), '/Filter[/FlateDecode/FlateDecode]');
+export async function bombOf(unit: string, megabytes: number): Promise<Buffer> {
+  const megabyte = Buffer.alloc(1_000_000, unit);
+  const once = await buffer(Readable.from(Array(megabytes).fill(megabyte)).pipe(createDeflate()));
   return pdfOf([
     '<</Type/Catalog/Pages 2 0 R>>',
     '<</Type/Pages/Kids[4 0 R]/Count 1>>',
     '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>',
     page(5),
-    packed,
+    stream(deflateSync(once), '/Filter[/FlateDecode/FlateDecode]'),
   ]);
 }
 

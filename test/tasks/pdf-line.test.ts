@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
-import { lineText, type Piece } from '../../tasks/pdf/line.ts';
+import { lineText, type Piece } from '../../tasks/pdf-line.ts';
 
 /** Letters 10 high; the width is given. */
-const at = (left: number, str: string, width: number, dir = /[\u0590-\u06ff]/.test(str) ? 'rtl' : 'ltr'): Piece => ({
+const at = (
+  left: number,
+  str: string,
+  width: number,
+  dir = /[\u0590-\u06ff\ufe70-\ufefc]/.test(str) ? 'rtl' : 'ltr',
+): Piece => ({
   str,
   dir,
   width,
@@ -21,7 +26,7 @@ test.each<[string, Piece[], string]>([
     [at(0, 'The words', 40), at(44, 'עולם', 20), at(68, 'שלום', 20), at(92, 'mean hello', 40)],
     'The words שלום עולם mean hello',
   ],
-  ['Arabic as drawn shapes', [at(0, 'ﻢﻗر', 15)], 'رقم'],
+  ['Arabic letter by letter, as drawn shapes', [at(0, 'ﻢ', 5), at(5, 'ﻗ', 5), at(10, 'ر', 5)], 'رقم'],
   ['radicals in place of characters', [at(0, '⽇本', 20)], '日本'],
 ])('%s', (_, pieces, text) => {
   expect(lineText(pieces)).toBe(text);

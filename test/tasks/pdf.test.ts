@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lines, pagesOf } from './build-pdf.ts';
+import { flood, lines, pagesOf } from './build-pdf.ts';
 import { fixture, readPdf } from './read-pdf.ts';
 
 const texts = ({ pages }: Awaited<ReturnType<typeof readPdf>>) => pages.map(({ text }) => text);
@@ -23,9 +23,9 @@ test('reads columns one after the other when they are drawn so', async () => {
 });
 
 test.each([
-  ['cairo', 'Efficient office — café\n日本語の文章です\n中文 한국어'],
+  ['libreoffice-cjk', '日本語の文章です\n中文 한국어'],
   ['chromium', 'שלום עולם זה משפט\nمرحبا بالعالم هذه جملة'],
-  ['libreoffice', 'שלום עולם זה משפט'],
+  ['libreoffice-hebrew', 'שלום עולם זה משפט'],
   ['reportlab-form', 'Name of applicant:\nTicked\nDiagonal watermark words\nVertical axis label words\nFilled Value'],
 ])('reads what %s wrote', async (name, text) => {
   expect(texts(await readPdf(fixture(name)))).toEqual([text]);
@@ -52,10 +52,10 @@ test('says that text is missing when a font needs a character map that is not th
 test('reports progress page by page', async () => {
   const reports: unknown[] = [];
   await readPdf(pagesOf('', '', '', ''), { firstPage: 2, progress: (...report) => reports.push(report) });
-  expect(reports.map((report) => JSON.stringify(report))).toEqual([
-    '[33.33333333333333,"page 2 of 4"]'.replace('33.33333333333333', String(100 / 3)),
-    JSON.stringify([200 / 3, 'page 3 of 4']),
-    '[100,"page 4 of 4"]',
+  expect(reports).toEqual([
+    [100 / 3, 'page 2 of 4'],
+    [200 / 3, 'page 3 of 4'],
+    [100, 'page 4 of 4'],
   ]);
 });
 
@@ -71,12 +71,12 @@ test('reads the pages that are asked for, and no more than there are', async () 
 });
 
 test('stops at the page that no longer fits into a result, and says which pages do', async () => {
-  const page = lines('x'.repeat(120_000));
+  const page = flood(120_000);
   await expect(readPdf(pagesOf(page, page, page, page))).rejects.toMatchObject({
     code: 'result_too_large',
     message: expect.stringContaining('up to page 2 of 4 fits'),
   });
-  await expect(readPdf(pagesOf('', lines('x'.repeat(400_000))), { firstPage: 2 })).rejects.toMatchObject({
+  await expect(readPdf(pagesOf('', flood(400_000)), { firstPage: 2 })).rejects.toMatchObject({
     code: 'result_too_large',
     message: expect.stringContaining('page 2 alone'),
   });

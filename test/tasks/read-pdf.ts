@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { TaskContext } from '../../lib/task.ts';
-import type { PdfText } from '../../tasks/pdf/read-pages.ts';
 import pdf from '../../tasks/pdf.ts';
+import type { PdfText } from '../../tasks/pdf-pages.ts';
 
 type Wish = { firstPage?: number; lastPage?: number } & Partial<Pick<TaskContext, 'signal' | 'progress'>>;
 

@@ -1,5 +1,5 @@
-import { TaskError } from '../../lib/task.ts';
-import { lineText, type Piece } from './line.ts';
+import { TaskError } from '../lib/task.ts';
+import { lineText, type Piece } from './pdf-line.ts';
 
 export type Order = {
   readonly bytes: Uint8Array;
@@ -32,6 +32,8 @@ type DocumentPage = Awaited<ReturnType<Opened['document']['getPage']>>;
 
 /** The size of a result that Weir refuses: what is larger need not be read to its end. */
 const maxResultBytes = 300_000;
+/** Far more than fits into a result, so that what is cut here is refused by its size. */
+const maxPageCharacters = 1_000_000;
 const maxInfoCharacters = 300;
 const infoFields = ['Title', 'Author', 'Subject', 'Keywords', 'Creator', 'Producer'] as const;
 
@@ -45,7 +47,7 @@ export const readPages: Reader = async ({ bytes, firstPage, lastPage }, progress
   const pages: Page[] = [];
   let leftBytes = maxResultBytes;
   for (let page = firstPage; page <= last; page++) {
-    const read = await readPage(opened, page, leftBytes);
+    const read = await readPage(opened, page);
     leftBytes -= Buffer.byteLength(JSON.stringify(read));
     if (leftBytes < 0) throw tooLarge(firstPage, page, pageCount);
     pages.push(read);
@@ -88,10 +90,10 @@ async function open(bytes: Uint8Array): Promise<Opened> {
   }
 }
 
-async function readPage({ document, info }: Opened, page: number, maxCharacters: number): Promise<Page> {
+async function readPage({ document, info }: Opened, page: number): Promise<Page> {
   try {
     const source = await document.getPage(page);
-    const lines = await linesOf(source, maxCharacters);
+    const lines = await linesOf(source);
     if (info.IsAcroFormPresent === true) lines.push(...(await fieldsOf(source)));
     source.cleanup();
     return { page, text: tidy(lines.join('\n')) };
@@ -101,22 +103,24 @@ async function readPage({ document, info }: Opened, page: number, maxCharacters:
   }
 }
 
-/** Piece by piece, not with getTextContent: a page may have millions. Ends early after `maxCharacters`. */
-async function linesOf(source: DocumentPage, maxCharacters: number): Promise<string[]> {
+/** Piece by piece, not with getTextContent: a page may have millions. */
+async function linesOf(source: DocumentPage): Promise<string[]> {
   const lines: string[] = [];
   let line: Piece[] = [];
-  let left = maxCharacters;
-  const parts: AsyncIterable<{ items: (Piece & { hasEOL: boolean })[] }> = source.streamTextContent();
-  for await (const { items } of parts) {
-    for (const item of items) {
+  let left = maxPageCharacters;
+  const reader: ReadableStreamDefaultReader<{ items: (Piece & { hasEOL: boolean })[] }> = source
+    .streamTextContent()
+    .getReader();
+  for (let part = await reader.read(); !part.done && left >= 0; part = await reader.read()) {
+    for (const item of part.value.items) {
       line.push(item);
       left -= item.str.length + 1;
       if (!item.hasEOL) continue;
       lines.push(lineText(line));
       line = [];
     }
-    if (left < 0) break;
   }
+  if (left < 0) await reader.cancel(new Error('more text than fits'));
   lines.push(lineText(line));
   return lines;
 }
@@ -136,7 +140,9 @@ function tidy(text: string): string {
   return text
     .replace(/[^\P{Cc}\n\t]/gu, '')
     .toWellFormed()
-    .replace(/[^\S\n]+$/gm, '')
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')
     .trim();
 }
 

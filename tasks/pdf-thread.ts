@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { type TaskContext, TaskError } from '../../lib/task.ts';
-import { type Order, type PdfText, type Reader, tooComplex } from './read-pages.ts';
+import { type TaskContext, TaskError } from '../lib/task.ts';
+import { type Order, type PdfText, type Reader, tooComplex } from './pdf-pages.ts';
 
 type Report =
   | { readonly kind: 'read'; readonly percent: number; readonly message: string }

@@ -8,8 +8,6 @@ export type Piece = {
 
 type Placed = { readonly text: string; readonly rightToLeft: boolean; readonly left: number; readonly right: number };
 
-/** Arabic letters as glyph shapes. pdf.js leaves them as drawn, from left to right. */
-const drawnArabic = /[\ufe70-\ufefc]/;
 /** Shapes of Arabic letters, and the radicals that Chromium writes in place of Chinese characters. */
 const shapes = /[\u2e80-\u2fdf\ufb50-\ufdff\ufe70-\ufefc]/g;
 const rightToLeftLetters = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/gu;
@@ -23,10 +21,11 @@ const spaceWidth = 0.15;
  */
 export function lineText(pieces: readonly Piece[]): string {
   const joined = pieces.map(({ str }) => str).join('');
-  if (joined.search(rightToLeftLetters) < 0) return modern(joined);
+  const level = pieces.every(({ transform }) => transform[1] === 0);
+  if (!level || joined.search(rightToLeftLetters) < 0) return modern(joined);
   const letters = count(joined, rightToLeftLetters);
   const rightToLeft = letters >= count(joined, otherLetters) - letters;
-  const height = Math.max(...pieces.map(({ transform }) => Math.hypot(transform[2] ?? 0, transform[3] ?? 0)));
+  const height = pieces.reduce((most, { transform }) => Math.max(most, Math.abs(transform[3] ?? 0)), 0);
   const placed = pieces.filter(({ str }) => str.trim() !== '').map(place);
   const fromLeft = placed.toSorted((a, b) => a.left - b.left);
   // A run against the line's direction is read the other way round, within a line that is read in its own.
@@ -36,9 +35,7 @@ export function lineText(pieces: readonly Piece[]): string {
 
 function place({ str, dir, width, transform }: Piece): Placed {
   const left = transform[4] ?? 0;
-  const drawn = dir === 'ltr' && drawnArabic.test(str);
-  const text = modern(drawn ? [...str].reverse().join('') : str);
-  return { text, rightToLeft: drawn || dir === 'rtl', left, right: left + width };
+  return { text: modern(str), rightToLeft: dir === 'rtl', left, right: left + width };
 }
 
 /** Neighbours of one direction. */
