@@ -53,7 +53,7 @@ export type TaskSource<
   readonly files?: Files;
   /** Slots one run takes in every tier. Default 1. */
   readonly permits?: number;
-  /** An attempt longer than this is aborted and counts as failed. At most 840,000. */
+  /** An attempt longer than this is aborted and counts as failed. At most 855,000. */
   readonly timeoutMs: number;
   /** How many attempts may fail before the task does. Default 3. */
   readonly retry?: { readonly attempts: number };
