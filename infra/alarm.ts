@@ -4,6 +4,7 @@ import type { Construct } from 'constructs';
 /** The runbook's sections, one for each kind of alarm; a test checks that `docs/runbook.md` has them. */
 export const runbookSections = [
   'dead-letters',
+  'mend-dead-letters',
   'reconcile-errors',
   'admit-errors',
   'admit-throttles',

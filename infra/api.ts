@@ -1,6 +1,7 @@
 import {
   AuthorizationType,
   EndpointType,
+  type IAuthorizer,
   type IResource,
   LambdaIntegration,
   RestApi,
@@ -8,8 +9,10 @@ import {
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Aws, Fn, Validations } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
+import type { Weir } from '../lib/config.ts';
 import { type FunctionBase, WeirFunction } from './function.ts';
 import { answerWithProblems } from './gateway-responses.ts';
+import { OperatorAccess } from './operator-access.ts';
 import type { State } from './state.ts';
 
 /** Also the first segment of every path, so that a path is the same in the cloud, on one machine and in the docs. */
@@ -18,7 +21,10 @@ const stageName = 'api';
 /** A long poll waits up to 25 s and the gateway cuts at 29 s. */
 const longPollTimeoutMs = 29_000;
 
-export type ApiProps = { readonly functions: FunctionBase; readonly state: State };
+/** Long polls wait in an instance each: on one machine more of them than of any other function. */
+const localStatusInstances = 20;
+
+export type ApiProps = { readonly weir: Weir; readonly functions: FunctionBase; readonly state: State };
 
 /** The regional REST API and the functions that answer it. */
 export class Api extends Construct {
@@ -28,9 +34,9 @@ export class Api extends Construct {
   readonly status: WeirFunction<'status'>;
   readonly control: WeirFunction<'control'>;
 
-  constructor(scope: Construct, id: string, { functions, state }: ApiProps) {
+  constructor(scope: Construct, id: string, { weir, functions, state }: ApiProps) {
     super(scope, id);
-    const { tasks, files, queues, network, cache } = state;
+    const { tasks, files, queues, mend, network, cache } = state;
     const rest = restApi(this, functions.stage);
     // Not `rest.url`: it depends on the deployment, and the deployment on the functions that are told this URL.
     this.baseUrl = Fn.join('', [
@@ -56,6 +62,7 @@ export class Api extends Construct {
         ...tasks.grantCreate(fn),
         ...files.grantKeepInputs(fn),
         ...queues.grantSend(fn),
+        ...mend.grantSend(fn),
         WEIR_BASE_URL: this.baseUrl,
       }),
     });
@@ -65,39 +72,54 @@ export class Api extends Construct {
       description: 'Reads a task, also by long poll',
       memoryMb: 512,
       timeoutMs: longPollTimeoutMs,
-      // Long polls hold an instance each. However many there are, the account's other instances are left to `admit`.
-      reservedConcurrency: 200,
-      connect: (fn) => ({ ...tasks.grantRead(fn), WEIR_BASE_URL: this.baseUrl }),
+      network,
+      reservedConcurrency: weir.reserved.status,
+      localInstances: localStatusInstances,
+      connect: (fn) => ({ ...cache.grantUse(fn), ...tasks.grantRead(fn), WEIR_BASE_URL: this.baseUrl }),
     });
     this.control = new WeirFunction(this, {
       base: functions,
       name: 'control',
-      description: 'Tells how full the pools are, and whether Weir is well',
+      description: 'Tells how full the pools are, and does what operators ask',
       memoryMb: 512,
       timeoutMs: 10_000,
       network,
-      connect: (fn) => ({ ...cache.grantUse(fn), ...queues.grantCountDead(fn) }),
+      connect: (fn) => ({
+        ...cache.grantUse(fn),
+        ...tasks.grantSettings(fn),
+        ...queues.grantCountDead(fn),
+        ...mend.grantSend(fn),
+      }),
     });
-    this.route(rest.root);
+    this.route(rest.root, new OperatorAccess(this, 'operator', functions).authorizer);
   }
 
-  private route(root: IResource): void {
+  private route(root: IResource, operators: IAuthorizer): void {
     const v1 = root.addResource('v1');
     answer(v1.addResource('{group}').addResource('{name}').addResource('tasks'), 'POST', this.admit);
     answer(v1.addResource('tasks').addResource('{id}'), 'GET', this.status);
     answer(v1.addResource('queue').addResource('status'), 'GET', this.control);
+    const operator = v1.addResource('operator');
+    const limits = operator.addResource('limits');
+    for (const method of ['GET', 'PATCH', 'PUT']) answer(limits, method, this.control, operators);
+    answer(operator.addResource('slots'), 'GET', this.control, operators);
     answer(root.addResource('health'), 'GET', this.control);
   }
 }
 
-function answer(resource: IResource, method: string, fn: IFunction): void {
-  const made = resource.addMethod(method, new LambdaIntegration(fn, { allowTestInvoke: false }), {
-    authorizationType: AuthorizationType.NONE,
-  });
-  Validations.of(made).acknowledge(
-    { id: 'AwsSolutions-APIG4', reason: 'Identity mode `open`: one tenant, no authorizer on task routes.' },
-    { id: 'AwsSolutions-COG4', reason: 'Identity does not come from Cognito.' },
+/** `authorizer` absent: open to all. */
+function answer(resource: IResource, method: string, fn: IFunction, authorizer?: IAuthorizer): void {
+  const made = resource.addMethod(
+    method,
+    new LambdaIntegration(fn, { allowTestInvoke: false }),
+    authorizer === undefined
+      ? { authorizationType: AuthorizationType.NONE }
+      : { authorizationType: AuthorizationType.CUSTOM, authorizer },
   );
+  Validations.of(made).acknowledge({ id: 'AwsSolutions-COG4', reason: 'Identity does not come from Cognito.' });
+  if (authorizer !== undefined) return;
+  const reason = 'Identity mode `open`: one tenant, no authorizer on task routes.';
+  Validations.of(made).acknowledge({ id: 'AwsSolutions-APIG4', reason });
 }
 
 function restApi(scope: Construct, stage: string): RestApi {

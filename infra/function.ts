@@ -1,4 +1,4 @@
-import { Architecture, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { Architecture, type CfnFunction, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
@@ -38,7 +38,9 @@ export type WeirFunctionProps<Name extends FunctionName> = {
   /** Absent: outside the VPC. */
   readonly network?: Network;
   readonly egress?: Egress;
-  readonly reservedConcurrency?: number;
+  readonly reservedConcurrency?: number | undefined;
+  /** How many instances `local/` gives it at most. Absent: its usual number. */
+  readonly localInstances?: number;
   /** What the function may touch: each grant returns the variables that go with it, and a forgotten one does not compile. */
   readonly connect: (fn: LambdaFunction) => Omit<Variables<Name>, 'WEIR_STAGE'>;
 };
@@ -70,6 +72,9 @@ export class WeirFunction<Name extends FunctionName> extends LambdaFunction {
     for (const [variable, value] of Object.entries(props.connect(this) as Record<string, string>))
       this.addEnvironment(variable, value);
     this.addEnvironment('WEIR_STAGE', base.stage);
+    if (props.localInstances !== undefined) {
+      (this.node.defaultChild as CfnFunction).addMetadata('local', { instances: props.localInstances });
+    }
     this.acknowledgeManagedPolicies();
   }
 

@@ -56,6 +56,14 @@ const problems: Readonly<Record<string, GatewayProblem>> = {
     code: 'malformed',
     detail: 'The body cannot be read.',
   },
+  unauthorized: {
+    type: ResponseType.UNAUTHORIZED,
+    status: 401,
+    title: 'Unauthorized',
+    code: 'unauthorized',
+    detail: 'Expected Authorization: Bearer with a valid token.',
+    headers: { 'WWW-Authenticate': 'Bearer' },
+  },
   denied: {
     type: ResponseType.ACCESS_DENIED,
     status: 403,

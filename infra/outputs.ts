@@ -25,6 +25,15 @@ export function writeOutputs(stack: Stack, api: Api): void {
     `curl '${url}/tasks/ID?wait=20'`,
   );
   output(stack, 'TryQueue', 'How full each pool is', `curl ${url}/queue/status`);
+  const operator = 'curl -H "authorization: Bearer $WEIR_OPERATOR_TOKEN"';
+  output(stack, 'TryLimits', 'The limits in force, for the operator', `${operator} ${url}/operator/limits`);
+  output(
+    stack,
+    'TryNewLimit',
+    'Change a limit at once, for the operator',
+    `${operator} -X PATCH ${json} -d '{"pools":{"examples":{"running":2}}}' ${url}/operator/limits`,
+  );
+  output(stack, 'TrySlots', 'Who holds which slot, for the operator', `${operator} ${url}/operator/slots`);
   output(
     stack,
     'TryRefusal',

@@ -23,7 +23,7 @@ export class WeirStack extends Stack {
     super(scope, id, { description: `Weir, stage ${stage}` });
     const functions: FunctionBase = { stage, code, limits: limitVariables(environment) };
     const state = new State(this, 'state', { weir, stage });
-    const api = new Api(this, 'api', { functions, state });
+    const api = new Api(this, 'api', { weir, functions, state });
     const workers = new Workers(this, 'workers', { weir, functions, state });
     new Watch(this, 'watch', { stage, state, api, workers });
     writeOutputs(this, api);

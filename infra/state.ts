@@ -2,6 +2,7 @@ import { Construct } from 'constructs';
 import type { Weir } from '../lib/config.ts';
 import { Cache } from './cache.ts';
 import { FileBucket } from './file-bucket.ts';
+import { MendQueue } from './mend-queue.ts';
 import { Network } from './network.ts';
 import { TaskTable } from './task-table.ts';
 import { WorkQueues } from './work-queues.ts';
@@ -11,6 +12,7 @@ export class State extends Construct {
   readonly tasks: TaskTable;
   readonly files: FileBucket;
   readonly queues: WorkQueues;
+  readonly mend: MendQueue;
   readonly network: Network;
   readonly cache: Cache;
 
@@ -19,6 +21,7 @@ export class State extends Construct {
     this.tasks = new TaskTable(this, 'tasks');
     this.files = new FileBucket(this, 'files', weir.times.keepMs);
     this.queues = new WorkQueues(this, 'queues', { weir, stage });
+    this.mend = new MendQueue(this, 'mend', stage);
     this.network = new Network(this, 'network', weir);
     this.cache = new Cache(this, 'cache', this.network);
   }

@@ -42,10 +42,15 @@ export class TaskTable extends Construct {
     return this.grant(fn, 'GetItem', 'UpdateItem');
   }
 
-  /** Finds what is due and moves it on. */
+  /** Reads and writes the settings: limits set at run time, and who set them when. */
+  grantSettings(fn: IGrantable): TableVariables {
+    return this.grant(fn, 'GetItem', 'PutItem', 'UpdateItem', 'Query');
+  }
+
+  /** Finds what is due and moves it on, and writes the epoch. */
   grantMend(fn: IGrantable): TableVariables {
     allow(fn, ['dynamodb:Query'], [`${this.table.tableArn}/index/open`]);
-    return this.grantChange(fn);
+    return this.grant(fn, 'GetItem', 'PutItem', 'UpdateItem');
   }
 
   private grant(fn: IGrantable, ...actions: string[]): TableVariables {

@@ -6,13 +6,14 @@ import { Construct } from 'constructs';
 import { reconcilePeriodMs, type Weir } from '../lib/config.ts';
 import { allow } from './allow.ts';
 import { type FunctionBase, WeirFunction } from './function.ts';
+import { reconcileTimeoutMs } from './mend-queue.ts';
 import { poolsInUse } from './network.ts';
 import type { State } from './state.ts';
 import { workTimeoutMs } from './work-timeout.ts';
 
 export type WorkersProps = { readonly weir: Weir; readonly functions: FunctionBase; readonly state: State };
 
-/** What runs without a client waiting: one `work` function per pool in use, and `reconcile` every minute. */
+/** What runs without a client waiting: one `work` function per pool in use, and `reconcile` every minute and when it is woken. */
 export class Workers extends Construct {
   readonly reconcile: WeirFunction<'reconcile'>;
 
@@ -36,6 +37,7 @@ export class Workers extends Construct {
           ...state.tasks.grantChange(fn),
           ...state.files.grantReadInputs(fn),
           ...state.queues.grantSendTo(fn, queue),
+          ...state.mend.grantSend(fn),
           WEIR_POOL: pool.name,
         }),
       });
@@ -48,19 +50,31 @@ export class Workers extends Construct {
         }),
       );
     }
-    this.reconcile = this.everyMinute(functions, state);
+    this.reconcile = this.makeReconcile(functions, state);
   }
 
-  private everyMinute(functions: FunctionBase, { cache, tasks, queues, network }: State): WeirFunction<'reconcile'> {
+  private makeReconcile(
+    functions: FunctionBase,
+    { cache, tasks, queues, mend, network }: State,
+  ): WeirFunction<'reconcile'> {
     const reconcile = new WeirFunction(this, {
       base: functions,
       name: 'reconcile',
       description: 'Sends what is due and mends what crashed',
       memoryMb: 512,
-      timeoutMs: 50_000,
+      timeoutMs: reconcileTimeoutMs,
       network,
       connect: (fn) => ({ ...cache.grantUse(fn), ...tasks.grantMend(fn), ...queues.grantSend(fn) }),
     });
+    // Wake-ups come in bursts and mean the same: ten at a time, and two places, so that one run does not hold up the next burst.
+    reconcile.addEventSource(
+      new SqsEventSource(mend.queue, { batchSize: 10, reportBatchItemFailures: true, maxConcurrency: 2 }),
+    );
+    this.startEachMinute(reconcile);
+    return reconcile;
+  }
+
+  private startEachMinute(reconcile: WeirFunction<'reconcile'>): void {
     // A run that did not come is made up by the next one. The schedule starts it asynchronously, so both have an age to give up at.
     reconcile.configureAsyncInvoke({ maxEventAge: Duration.millis(reconcilePeriodMs), retryAttempts: 0 });
     const role = new Role(this, 'schedule-role', {
@@ -79,6 +93,5 @@ export class Workers extends Construct {
         retryPolicy: { maximumEventAgeInSeconds: reconcilePeriodMs / 1_000, maximumRetryAttempts: 2 },
       },
     });
-    return reconcile;
   }
 }

@@ -84,9 +84,11 @@ const task = z.looseObject({
       windowMs: z
         .int()
         .min(0)
-        .max(6 * day),
+        .max(6 * day)
+        .default(300 * second),
+      fields: z.array(z.string().min(1)).min(1).max(100).optional(),
     })
-    .default({ windowMs: 300 * second }),
+    .prefault({}),
   run: z.custom<TaskDefinition['run']>((value) => typeof value === 'function', 'expected a function'),
 });
 
@@ -116,6 +118,8 @@ const times = z
     }
   });
 
+const reserved = z.strictObject({ status: z.int().min(1).max(100_000).optional() });
+
 const config = z
   .strictObject({
     pools: z.record(poolName, pool),
@@ -123,6 +127,7 @@ const config = z
     tenant: clientLimits.default({}),
     ip: clientLimits.default({}),
     times: times.prefault({}),
+    reserved: reserved.default({}),
     tasks: z.array(task).min(1),
   })
   .check((ctx) => {
@@ -156,6 +161,7 @@ export type WeirConfig<Pool extends string = string> = {
   readonly tenant?: LimitPair;
   readonly ip?: LimitPair;
   readonly times?: z.input<typeof times>;
+  readonly reserved?: { readonly status?: number };
   readonly tasks: readonly TaskDefinition<NoInfer<Pool>>[];
 };
 
@@ -164,6 +170,7 @@ export type Weir = {
   readonly pools: Readonly<Record<string, Pool>>;
   readonly tasks: Readonly<Record<string, Task>>;
   readonly times: z.output<typeof times>;
+  readonly reserved: z.output<typeof reserved>;
   readonly limits: Limits;
 };
 export type Pool = z.output<typeof pool> & { readonly name: string };
@@ -189,11 +196,12 @@ export function checkConfig(source: WeirConfig, variables: Readonly<Record<strin
   if (overridden.kind === 'faults') throw new ConfigError(overridden.faults);
   const parsed = config.safeParse(overridden.config);
   if (!parsed.success) throw new ConfigError(parsed.error.issues.map((issue) => describe(issue, overridden.config)));
-  const { pools, apis, tenant, ip, tasks, times: checkedTimes } = parsed.data;
+  const { pools, apis, tenant, ip, tasks, times: checkedTimes, reserved: checkedReserved } = parsed.data;
   return {
     pools: Object.fromEntries(Object.entries(pools).map(([name, value]) => [name, { ...value, name }])),
     tasks: Object.fromEntries(tasks.map((each) => [each.api, each])),
     times: checkedTimes,
+    reserved: checkedReserved,
     limits: {
       pools: Object.fromEntries(
         Object.entries(pools).map(([name, { running, pending }]) => [name, { running, inSystem: running + pending }]),

@@ -5,13 +5,18 @@ import type {
   ConfirmReply,
   ExtendReply,
   KeepReply,
+  Ledger,
+  LimitsReply,
   Observation,
   PeekReply,
+  PoolTimes,
   ReleaseReply,
+  RestoreReply,
 } from './domain/gate-replies.ts';
+import type { Overrides } from './domain/live-limits.ts';
 import type { TaskId } from './domain/task-id.ts';
 import type { Outcome, TaskFault, TaskRecord } from './domain/task-record.ts';
-import type { Tier } from './domain/tiers.ts';
+import type { Tier, TierLimits } from './domain/tiers.ts';
 import type { EpochMs } from './domain/time.ts';
 
 /** What of a task the gate needs to find and count its leases. */
@@ -24,36 +29,82 @@ export type Claim = {
 
 /** Redis and its scripts; LIMITS.md has their rules. Every call throws `Unavailable` when no answer came in time: it may still have run. */
 export type Gate = {
-  peek(input: { dedupKey: string | undefined; tiers: readonly Tier[] }): Promise<PeekReply>;
-  admit(input: Claim & { dedupKey: string; fingerprint: string; replaces?: TaskId | undefined }): Promise<AdmitReply>;
-  confirm(input: { id: TaskId; dedupKey: string; fingerprint: string }): Promise<ConfirmReply>;
+  peek(input: PeekInput): Promise<PeekReply>;
+  admit(input: AdmitInput): Promise<AdmitReply>;
+  /** Counts a refusal: `k` is its place among those that wait for a seat of that tier. */
+  refuse(input: RefuseInput): Promise<{ readonly k: number }>;
+  confirm(input: ConfirmInput): Promise<ConfirmReply>;
   acquire(input: Claim & AcquireInput): Promise<AcquireReply>;
   extend(input: Claim & { nonce: string; leaseMs: number }): Promise<ExtendReply>;
   keep(input: Claim & { until: EpochMs }): Promise<KeepReply>;
   release(input: Claim & ReleaseInput): Promise<ReleaseReply>;
   /** Does this attempt still hold live slots? */
   alive(input: Claim & { nonce: string }): Promise<AliveReply>;
-  observe(tiers: readonly Tier[]): Promise<Observation>;
-  /** Writes the epoch unless one is there. */
-  beginEpoch(epoch: number): Promise<void>;
+  observe(input: ObserveInput): Promise<Observation>;
+  ledger(tiers: readonly Tier[]): Promise<Ledger>;
+  times(tiers: readonly Tier[]): Promise<PoolTimes[]>;
+  /** Puts live limits into force unless newer ones are. */
+  setLimits(input: LimitsInput): Promise<LimitsReply>;
+  /** Rebuilds after a loss of data: leases one by one, at last the epoch. */
+  restore(input: RestoreInput): Promise<RestoreReply>;
   /** The server's TIME. */
   now(): Promise<EpochMs>;
 };
 
+export type PeekInput = { readonly dedupKey: string | undefined; readonly tiers: readonly Tier[] };
+export type AdmitInput = Claim & {
+  readonly dedupKey: string;
+  readonly fingerprint: string;
+  readonly replaces?: TaskId | undefined;
+  /** Refuse behind more waiting tasks of the pool than this. */
+  readonly mostAhead?: number | undefined;
+};
+export type RefuseInput = { readonly tier: Tier; readonly everyMs: number };
+export type ConfirmInput = { readonly id: TaskId; readonly dedupKey: string; readonly fingerprint: string };
+
 export type AcquireInput = {
   readonly nonce: string;
+  readonly attempt: number;
   readonly leaseMs: number;
   readonly deadline: EpochMs;
   readonly seatMs: number;
   readonly epoch: number;
-  readonly pool: string;
+  /** The p90 of its start that the client was told; counted once, so given with the first attempt alone. */
+  readonly expectedBy?: EpochMs | undefined;
 };
 
-/** `nonce` absent: holds no slots. `ended`: the seats go too, and the pointer unless it still answers duplicates for `pointerMs`. */
+/**
+ * `nonce` absent: holds no slots. `served`: the handler came to its end, so its time is one to learn from. `ended`: the seats go too, and the
+ * pointer unless it still answers duplicates for `pointerMs`.
+ */
 export type ReleaseInput = {
   readonly nonce?: string | undefined;
+  readonly served?: boolean | undefined;
   readonly dedupKey: string;
   readonly ended?: { readonly pointerMs: number } | undefined;
+};
+
+export type ObserveInput = { readonly tiers: readonly Tier[]; readonly of?: TaskKey | undefined };
+
+/** Every live override and no other; a tier of kind `tenant` or `ip` stands for all clients, whatever its name. */
+export type LimitsInput = {
+  readonly version: number;
+  readonly overrides: readonly { readonly tier: Tier; readonly limits: TierLimits }[];
+};
+
+/** `nonce` of the rebuilder, whose lock each call prolongs. `lease` to restore or, at the end, the `epoch` to begin. */
+export type RestoreInput = {
+  readonly nonce: string;
+  readonly lockMs: number;
+  readonly epoch?: number | undefined;
+  readonly lease?:
+    | (Claim & {
+        readonly seatUntil: EpochMs;
+        readonly holder?: string | undefined;
+        readonly attempt: number;
+        readonly leaseMs: number;
+      })
+    | undefined;
 };
 
 /** An answer to a conditional write: `refused` carries the record that stood in its way, if there is one. */
@@ -98,11 +149,27 @@ export type Records = {
   /** Open tasks due by `now`, from the index: keys only, perhaps out of date, read again before acting. One page of one shard. */
   due(shard: number, now: EpochMs, cursor?: Cursor): Promise<{ keys: TaskKey[]; cursor?: Cursor | undefined }>;
   readonly shards: number;
-  /** The epoch this system's Redis data was last given, and whether Redis surely got it; undefined for a new system. */
+  /** Every open task, due or not: keys only, perhaps out of date. One page of one shard. */
+  open(shard: number, cursor?: Cursor): Promise<{ keys: TaskKey[]; cursor?: Cursor | undefined }>;
+  /** The epoch this system's Redis data was last given; not begun: Redis may not have it yet. Undefined for a new system. */
   readEpoch(): Promise<{ epoch: number; begun: boolean } | undefined>;
-  /** Writes an epoch that has not begun, unless there is one. */
+  /** For a new system: writes an epoch that has not begun, unless there is one. */
   prepareEpoch(epoch: number): Promise<void>;
   markEpochBegun(epoch: number): Promise<void>;
+  /** After a loss of data: `epoch` → `epoch` + 1, begun; false if another was first. */
+  advanceEpoch(epoch: number): Promise<boolean>;
+  /** The live limits in force, or those of an earlier version; undefined where there never were any, or not that version. */
+  readLimits(version?: number): Promise<LimitsVersion | undefined>;
+  /** Version n + 1 after version n (0: there were none); false if another change came first. Every version is kept. */
+  writeLimits(limits: LimitsVersion): Promise<boolean>;
+};
+
+/** Live limits as an operator set them: what overrides the configuration, and who set it when. */
+export type LimitsVersion = {
+  readonly version: number;
+  readonly overrides: Overrides;
+  readonly changedAt: EpochMs;
+  readonly changedBy: string;
 };
 export type Cursor = Readonly<Record<string, unknown>>;
 
@@ -113,6 +180,8 @@ export type Messages = {
   send(pool: string, message: TaskMessage, group: string): Promise<void>;
   /** The message comes back after `ms` (at most 12 h). */
   setVisibility(pool: string, receiptHandle: string, ms: number): Promise<void>;
+  /** Starts reconcile soon, because something is amiss that it mends. */
+  wakeReconcile(): Promise<void>;
 };
 
 export type DeadLetters = { count(): Promise<Readonly<Record<string, number>>> };

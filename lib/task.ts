@@ -1,5 +1,8 @@
 import type * as z from 'zod';
 
+/** A handler's result, as JSON, is at most this large: it lives in the task's record, whose ceiling in DynamoDB is 400 KB. */
+export const maxResultBytes = 300_000;
+
 /** What one file part of a task may be. `maxBytes` is checked while the part is read, never by what the client says. */
 export type FileRule = {
   readonly mediaTypes: readonly string[];
@@ -57,8 +60,11 @@ export type TaskSource<
   readonly timeoutMs: number;
   /** How many attempts may fail before the task does. Default 3. */
   readonly retry?: { readonly attempts: number };
-  /** How long a result answers an identical request. Default 300,000; 0 never reuses one. */
-  readonly dedup?: { readonly windowMs: number };
+  /**
+   * `windowMs`: how long a result answers an identical request, default 300,000; 0 never reuses one. `fields`: the input's members that make requests
+   * identical; by default all of it. Files always count.
+   */
+  readonly dedup?: { readonly windowMs?: number; readonly fields?: readonly (keyof z.input<Input> & string)[] };
   /** Returns the result, any JSON value. Throws `TaskError` for what a client should read; anything else is retried. */
   run(args: RunArguments<z.output<Input>, Files>): Promise<unknown>;
 };
@@ -72,7 +78,7 @@ export type TaskDefinition<Pool extends string = string> = {
   readonly permits?: number;
   readonly timeoutMs: number;
   readonly retry?: { readonly attempts: number };
-  readonly dedup?: { readonly windowMs: number };
+  readonly dedup?: { readonly windowMs?: number; readonly fields?: readonly string[] };
   run(args: {
     readonly input: unknown;
     readonly files: Readonly<Record<string, TaskFile | undefined>>;

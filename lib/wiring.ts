@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { v7 as uuid7 } from 'uuid';
+import * as z from 'zod';
 import { dynamoRecords } from './adapters/dynamo/records.ts';
 import { awsClientTimes } from './adapters/outage.ts';
 import { RedisConnection } from './adapters/redis/connection.ts';
@@ -18,6 +19,7 @@ import { checkConfig, type Weir, type WeirConfig } from './config.ts';
 import { toTaskId } from './domain/task-id.ts';
 import { toEpochMs } from './domain/time.ts';
 import type { Deps } from './operations/deps.ts';
+import { Outlook } from './operations/outlook.ts';
 import type { Clock, DeadLetters, Files, Gate, Log, Messages, Records } from './ports.ts';
 import { type FunctionName, readSettings, type Settings } from './settings.ts';
 
@@ -32,48 +34,56 @@ export function wire<Name extends FunctionName>(name: Name, config: WeirConfig, 
 }
 
 /** Everything the operations need, for a function that has all variables. */
-export function wireDeps({ settings, weir, log }: Wired<'admit'> | Wired<'work'>): Deps {
+export function wireDeps(wired: Wired<'admit'> | Wired<'work'>): Deps {
+  const { settings } = wired;
   return {
-    ...wireCommon(),
-    weir,
-    log,
-    gate: wireGate(settings, weir, log),
-    records: wireRecords(settings),
-    messages: wireMessages(settings),
+    ...wireStores(wired),
+    ...wireProcess(),
+    messages: wireMessages(settings, settings.WEIR_MEND_QUEUE_URL),
     files: wireFiles(settings),
   };
 }
 
-/** What reconcile needs: it touches no file. */
-export function wireReconcile({ settings, weir, log }: Wired<'reconcile'>): Omit<Deps, 'files'> {
+/** What reconcile needs: it touches no file and wakes nobody. */
+export function wireReconcile(wired: Wired<'reconcile'>): Omit<Deps, 'files'> {
+  return { ...wireStores(wired), ...wireProcess(), messages: wireMessages(wired.settings) };
+}
+
+type Stores = Pick<Deps, 'weir' | 'log' | 'clock' | 'gate' | 'outlook' | 'records'>;
+
+/** What reading a task needs: the record, and what a queued one waits on. */
+export function wireStatus(wired: Wired<'status'>): Stores {
+  return wireStores(wired);
+}
+
+/** What the overview and the operator's routes need. */
+export function wireControl(wired: Wired<'control'>): Stores & { deadLetters: DeadLetters } {
+  const sqs = new SQSClient(awsClientTimes);
+  return { ...wireStores(wired), deadLetters: sqsDeadLetters(sqs, wired.settings.WEIR_DEAD_QUEUE_URLS) };
+}
+
+function wireStores({ settings, weir, log }: Wired<'admit' | 'work' | 'reconcile' | 'status' | 'control'>): Stores {
+  const gate = wireGate(settings, weir, log);
+  return { weir, log, clock, gate, outlook: new Outlook({ gate, clock }), records: wireRecords(settings) };
+}
+
+const operatorSecret = z.object({ token: z.string().min(1) });
+
+/** What checking the operator's token needs. It reads no configuration: this function starts in the way of every operator. */
+export function wireAuthorize(environment: Environment): { clock: Clock; readToken(): Promise<string> } {
+  const { WEIR_OPERATOR_SECRET_ARN: SecretId } = readSettings('authorize', environment);
+  const client = new SecretsManagerClient(awsClientTimes);
   return {
-    ...wireCommon(),
-    weir,
-    log,
-    gate: wireGate(settings, weir, log),
-    records: wireRecords(settings),
-    messages: wireMessages(settings),
+    clock,
+    async readToken() {
+      const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId }));
+      return operatorSecret.parse(JSON.parse(SecretString ?? 'null')).token;
+    },
   };
 }
 
-/** What reading a task needs. */
-export function wireStatus({ settings }: Wired<'status'>): Pick<Deps, 'records' | 'clock'> {
-  return { clock, records: wireRecords(settings) };
-}
-
-/** What the overview needs. */
-export function wireControl({
-  settings,
-  weir,
-  log,
-}: Wired<'control'>): Pick<Deps, 'weir' | 'gate'> & { deadLetters: DeadLetters } {
-  const deadLetters = sqsDeadLetters(new SQSClient(awsClientTimes), settings.WEIR_DEAD_QUEUE_URLS);
-  return { weir, gate: wireGate(settings, weir, log), deadLetters };
-}
-
-function wireCommon(): Pick<Deps, 'clock' | 'newId' | 'newNonce' | 'exit'> {
+function wireProcess(): Pick<Deps, 'newId' | 'newNonce' | 'exit'> {
   return {
-    clock,
     newId: () => toTaskId(uuid7()),
     newNonce: () => randomUUID(),
     exit(because) {
@@ -99,8 +109,8 @@ function wireRecords(settings: { WEIR_STAGE: string; WEIR_TABLE: string }): Reco
   return dynamoRecords({ client, table: settings.WEIR_TABLE, stage: settings.WEIR_STAGE, now: clock.now });
 }
 
-function wireMessages(settings: { WEIR_QUEUE_URLS: Readonly<Record<string, string>> }): Messages {
-  return sqsMessages(new SQSClient(awsClientTimes), settings.WEIR_QUEUE_URLS);
+function wireMessages(settings: { WEIR_QUEUE_URLS: Readonly<Record<string, string>> }, mendUrl?: string): Messages {
+  return sqsMessages(new SQSClient(awsClientTimes), settings.WEIR_QUEUE_URLS, mendUrl);
 }
 
 function wireFiles(settings: { WEIR_BUCKET: string }): Files {

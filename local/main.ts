@@ -47,7 +47,7 @@ async function run(): Promise<number> {
 function printReady(stack: RunningStack): void {
   const lines = ['', `Ready: ${stack.url}`, ''];
   for (const output of stack.outputs) {
-    lines.push(`  ${output.description ?? output.name}`, ...output.value.split('\n').map((line) => `    ${line}`), '');
+    lines.push(`  ${output.description}`, ...output.value.split('\n').map((line) => `    ${line}`), '');
   }
   lines.push(`  Data in ${dataDir()}, logs in ${resolve(dataDir(), 'logs')}; Ctrl-C stops everything`, '');
   process.stdout.write(`${lines.join('\n')}\n`);

@@ -27,11 +27,12 @@ export type StackOptions = {
   signal?: AbortSignal;
 };
 
-export type Output = { name: string; description: string | undefined; value: string };
+export type Output = { description: string; value: string };
 
 export type RunningStack = {
   /** Where the gateway listens; the first stage's path is `<url>/<stage>`. */
   url: string;
+  /** What to tell the person who started it: the template's outputs and the secrets it asks to print. */
   outputs: Output[];
   state(): StackState;
   /** Stops everything. A second call waits for the first. */
@@ -85,7 +86,7 @@ async function start(options: StackOptions, cleanup: Cleanup): Promise<RunningSt
     if (secrets === undefined) throw new StackError(`the secret ${reference} is used before there are secrets`);
     return secrets.resolve(reference);
   });
-  secrets = openSecrets(assembly.template, scope, data.path);
+  secrets = openSecrets(assembly.template, scope, data.path, process.env);
 
   const cache = readCache(assembly, scope);
   if (cache !== undefined) {
@@ -106,7 +107,8 @@ async function start(options: StackOptions, cleanup: Cleanup): Promise<RunningSt
   const url = endpoints.http ?? '';
   log(`listening on ${url}`);
   state.flush();
-  return { url, outputs: readOutputs(assembly, scope), state: state.current, stop: cleanup.run };
+  const outputs = [...readOutputs(assembly, scope), ...secrets.shown];
+  return { url, outputs, state: state.current, stop: cleanup.run };
 }
 
 async function openGateway(
@@ -137,8 +139,7 @@ function readCache({ template }: Assembly, scope: StackScope): { password: strin
 
 function readOutputs({ template }: Assembly, scope: StackScope): Output[] {
   return Object.entries(template.Outputs ?? {}).map(([name, output]) => ({
-    name,
-    description: output.Description,
+    description: output.Description ?? name,
     value: String(scope.resolve(output.Value)),
   }));
 }

@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join, relative } from 'node:path';
 import * as z from 'zod';
+import { readAssembly } from './assembly.ts';
 import { writeAtomically } from './data-folder.ts';
 import { messageOf, StackError } from './stack-error.ts';
+import { secretVariables } from './template/local-metadata.ts';
 
 export type Synthesis = { outDir: string; fresh: boolean };
 
@@ -21,7 +23,8 @@ const cdkSchema = z.object({
 
 /**
  * Synthesizes the project with its cdk CLI into `<dataPath>/cdk.out`, unless nothing it reads has changed: the files
- * that `watch` in cdk.json selects, cdk.json, package-lock.json, and the environment variables that start with WEIR_.
+ * that `watch` in cdk.json selects, cdk.json, package-lock.json, and the environment variables that start with WEIR_, but
+ * for those that only give a secret its value when the stack runs.
  */
 export async function synthesize(
   projectDir: string,
@@ -30,8 +33,9 @@ export async function synthesize(
 ): Promise<Synthesis> {
   const outDir = join(dataPath, 'cdk.out');
   const hashFile = join(dataPath, 'cdk.out.sha256');
-  const hash = await hashOfInputs(projectDir, dataPath);
-  if (readOr(hashFile, '') === hash && readOr(join(outDir, 'manifest.json'), '') !== '')
+  const files = await hashOfFiles(projectDir, dataPath);
+  const before = readOr(hashFile, undefined);
+  if (before !== undefined && existsSync(join(outDir, 'manifest.json')) && before === withVariables(files, outDir))
     return { outDir, fresh: false };
   onBegin?.();
   // Gone before the synth and written after it: one that was interrupted is repeated.
@@ -39,11 +43,11 @@ export async function synthesize(
   rmSync(outDir, { recursive: true, force: true });
   await runCdk(projectDir, outDir, defer);
   // A file that changed while the tool ran gives another hash next time, which is right.
-  writeAtomically(hashFile, hash);
+  writeAtomically(hashFile, withVariables(files, outDir));
   return { outDir, fresh: true };
 }
 
-async function hashOfInputs(projectDir: string, dataPath: string): Promise<string> {
+async function hashOfFiles(projectDir: string, dataPath: string): Promise<string> {
   const cdkJson = readOr(join(projectDir, 'cdk.json'), undefined);
   if (cdkJson === undefined) throw new StackError(`${projectDir} has no cdk.json`);
   const { watch } = parseCdkJson(cdkJson);
@@ -58,8 +62,15 @@ async function hashOfInputs(projectDir: string, dataPath: string): Promise<strin
     const content = await readFile(join(projectDir, file)).catch(() => Buffer.alloc(0));
     hash.update(`${file} ${content.length}\n`).update(content);
   }
-  const variables = Object.entries(process.env).filter(([name]) => name.startsWith('WEIR_') && name !== 'WEIR_DATA');
-  return hash.update(JSON.stringify(variables.sort())).digest('hex');
+  return hash.digest('hex');
+}
+
+function withVariables(files: string, outDir: string): string {
+  const leftOut = ['WEIR_DATA', ...secretVariables(readAssembly(outDir).template)];
+  const read = Object.entries(process.env).filter(([name]) => name.startsWith('WEIR_') && !leftOut.includes(name));
+  return createHash('sha256')
+    .update(`${files}\n${JSON.stringify(read.sort())}`)
+    .digest('hex');
 }
 
 function parseCdkJson(text: string): z.output<typeof cdkSchema> {

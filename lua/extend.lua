@@ -1,14 +1,14 @@
 -- extend: a heartbeat. Live slots of this nonce last longer; a lost lease is never revived.
 --
--- KEYS[1]   limits (hash)     KEYS[2]  holders (hash)
--- KEYS[3..] seats, slots of each tier
+-- KEYS[1]   limits (hash)     KEYS[2]  holders (hash, include/holder.lua)     KEYS[3]  decision log (stream)
+-- KEYS[4..] seats, slots of each tier
 --
 -- ARGV  now        ms, '' = server TIME
 --       member     `<tenant>|<id>`
 --       nonce      of this attempt
 --       permits
 --       lease_ms   life of the slots from now
---       expires    one for each tier: 1 where its sets expire with their last lease
+--       shared     how many tiers are everybody's (include/tiers.lua)
 --
 -- Replies  {'extended', lapses}
 --          {'seatless', lapses}   extended, but a seat is gone: the task may have been cancelled, its record tells
@@ -16,37 +16,38 @@
 --          {'rebuilding'}         no epoch: nothing was changed, the work goes on
 -- @include arguments
 -- @include tiers
+-- @include log
+-- @include grant
+-- @include holder
 
 local now = moment()
 local member = text('member', 256)
 local nonce = text('nonce', 64)
 local permits = integer('permits', 1, 1000)
 local lease_ms = integer('lease_ms', 1, 3600000)
-local tiers = {}
-for index = 1, (#KEYS - 2) / 2 do
-  tiers[index] = { seats = KEYS[2 * index + 1], slots = KEYS[2 * index + 2], expires = integer('expires', 0, 1) == 1 }
-end
+local shared = integer('shared', 0, 16)
 
-if redis.call('HEXISTS', KEYS[1], 'epoch') == 0 then
+if call('HEXISTS', KEYS[1], 'epoch') == 0 then
   return { 'rebuilding' }
 end
-if redis.call('HGET', KEYS[2], member) ~= nonce then
-  return { 'lost' }
-end
-for _, tier in ipairs(tiers) do
+local holder = read_holder(KEYS[2], member)
+local live = holder ~= nil and holder.nonce == nonce
+for key = 5, #KEYS, 2 do
   for permit = 1, permits do
-    local lapses = redis.call('ZSCORE', tier.slots, slot_member(member, permit))
-    if not lapses or tonumber(lapses) <= now then
-      return { 'lost' }
-    end
+    local lapses = live and call('ZSCORE', KEYS[key], slot_member(member, permit))
+    live = lapses and tonumber(lapses) > now
   end
+end
+if not live then
+  write_log(KEYS[3], { 'lost', whole(now), member, nonce })
+  return { 'lost' }
 end
 
 local seated = true
-for _, tier in ipairs(tiers) do
+for key = 4, #KEYS, 2 do
   for permit = 1, permits do
-    hold(tier.slots, now + lease_ms, slot_member(member, permit), tier.expires)
+    hold(KEYS[key + 1], now + lease_ms, slot_member(member, permit), (key - 4) / 2 >= shared)
   end
-  seated = seated and redis.call('ZSCORE', tier.seats, member) ~= false
+  seated = seated and call('ZSCORE', KEYS[key], member) ~= false
 end
 return { seated and 'extended' or 'seatless', now + lease_ms }

@@ -4,23 +4,22 @@
 --
 -- ARGV  member     `<tenant>|<id>`
 --       until      ms
---       expires    one for each tier: 1 where its sets expire with their last lease
+--       shared     how many tiers are everybody's (include/tiers.lua)
 --
 -- Replies  {'kept'} | {'lost'}   lost: a seat was missing; the others were raised, the next acquire puts it back
 -- @include arguments
 -- @include tiers
+-- @include log
+-- @include grant
 
 local member = text('member', 256)
 local until_ms = integer('until', 1e12, 7e12)
-local tiers = {}
-for index = 1, #KEYS / 2 do
-  tiers[index] = { seats = KEYS[2 * index - 1], expires = integer('expires', 0, 1) == 1 }
-end
+local shared = integer('shared', 0, 16)
 
 local kept = true
-for _, tier in ipairs(tiers) do
-  if redis.call('ZSCORE', tier.seats, member) then
-    hold(tier.seats, until_ms, member, tier.expires)
+for key = 1, #KEYS, 2 do
+  if call('ZSCORE', KEYS[key], member) then
+    hold(KEYS[key], until_ms, member, (key - 1) / 2 >= shared)
   else
     kept = false
   end

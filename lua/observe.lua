@@ -4,20 +4,23 @@
 -- KEYS[2..] seats, slots of each tier
 --
 -- ARGV  now        ms, '' = server TIME
---       per tier   label, inSystem, running, expires (include/tiers.lua)
+--       member     whose place is asked, '' = nobody's
+--       tiers      shared, then for each: label, inSystem, running (include/tiers.lua)
 --
 -- Replies  {'observed', now, version, epoch (0 = none), then for each tier: inSystem in use and limit, running in use and limit (-1 = none),
---           distinct tasks running, member of the oldest task that waits ('' = none among the first 1,000 seats)}
+--           distinct tasks running, tasks that wait before `member` (-1 = no such seat), member of the oldest task that waits ('' = none)}
+--           The last three look at the first 1,000 leases.
 -- @include arguments
 -- @include tiers
 
 local most_read = 1000
 local now = moment()
+local asked = text('member', 256)
 local tiers = read_tiers(2)
 local limits = read_limits(KEYS[1], tiers)
 
 local function live(key)
-  return redis.call('ZRANGEBYSCORE', key, '(' .. whole(now), '+inf', 'LIMIT', 0, most_read)
+  return call('ZRANGEBYSCORE', key, '(' .. whole(now), '+inf', 'LIMIT', 0, most_read)
 end
 
 local reply = { 'observed', now, limits.version, limits.epoch or 0 }
@@ -31,14 +34,21 @@ for _, tier in ipairs(tiers) do
       tasks = tasks + 1
     end
   end
-  local oldest = ''
+  local oldest, ahead, found = '', 0, false
   for _, member in ipairs(live(tier.seats)) do
-    if not running[member] then
-      oldest = member
+    if member == asked then
+      found = true
       break
+    end
+    if not running[member] then
+      ahead = ahead + 1
+      if oldest == '' then
+        oldest = member
+      end
     end
   end
   reply[#reply + 1] = tasks
+  reply[#reply + 1] = found and ahead or -1
   reply[#reply + 1] = oldest
 end
 return reply

@@ -6,7 +6,7 @@
 --
 -- ARGV  now        ms, '' = server TIME
 --       keyed      1 where KEYS[2] is a dedup key, else 0
---       per tier   label, inSystem, running, expires (include/tiers.lua)
+--       tiers      shared, then for each: label, inSystem, running (include/tiers.lua)
 --
 -- Replies  {'duplicate', state, id, fingerprint}
 --          {'rebuilding'}
@@ -31,7 +31,8 @@ if not limits.epoch then
 end
 
 for index, tier in ipairs(tiers) do
-  if tier.in_system and redis.call('ZCARD', tier.seats) >= tier.in_system and alive(tier.seats, now) >= tier.in_system then
+  local limit = tier.in_system
+  if limit and call('ZCARD', tier.seats) >= limit and alive(tier.seats, now) >= limit then
     return append_uses({ 'full', now, index, limits.version }, tiers, now)
   end
 end

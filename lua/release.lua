@@ -1,12 +1,15 @@
 -- release: gives back what one attempt holds and, at a task's end, its seats and its place as the answer to duplicates. Twice is a no-op.
 --
--- KEYS[1]   holders (hash)     KEYS[2]  lock of the dedup key (string)
--- KEYS[3..] seats, slots of each tier
+-- KEYS[1]   holders (hash, include/holder.lua)     KEYS[2]  lock of the dedup key (string)     KEYS[3]  decision log (stream)
+-- KEYS[4]   service times of the pool (hash)       KEYS[5]  service times of the api (hash)
+-- KEYS[6..] seats, slots of each tier
 --
--- ARGV  member       `<tenant>|<id>`
+-- ARGV  now          ms, '' = server TIME
+--       member       `<tenant>|<id>`
 --       id           of the task
 --       nonce        of this attempt; '' = hold no slots
 --       permits
+--       served       1 where the handler came to its end, so that the time it took is one to learn from
 --       ended        1 where the task is terminal or was never created: its seats go too
 --       pointer_ms   how long the pointer still answers duplicates, 0 = no longer; counts only with `ended`
 --
@@ -14,34 +17,48 @@
 -- @include arguments
 -- @include tiers
 -- @include lock
+-- @include log
+-- @include holder
+-- @include times
 
+local now = moment()
 local member = text('member', 256)
 local id = text('id', 64)
 local nonce = text('nonce', 64)
 local permits = integer('permits', 1, 1000)
+local served = integer('served', 0, 1) == 1
 local ended = integer('ended', 0, 1) == 1
 local pointer_ms = integer('pointer_ms', 0, 8e9)
 
-local holds = nonce ~= '' and redis.call('HGET', KEYS[1], member) == nonce
+local holder = nonce ~= '' and read_holder(KEYS[1], member)
+local holds = holder and holder.nonce == nonce
 if holds then
-  redis.call('HDEL', KEYS[1], member)
+  call('HDEL', KEYS[1], member)
+  if served then
+    learn_time(KEYS[4], now - holder.since)
+    learn_time(KEYS[5], now - holder.since)
+  end
 end
-for key = 3, #KEYS, 2 do
+local seats_gone = 0
+for key = 6, #KEYS, 2 do
   if holds then
     for permit = 1, permits do
-      redis.call('ZREM', KEYS[key + 1], slot_member(member, permit))
+      call('ZREM', KEYS[key + 1], slot_member(member, permit))
     end
   end
   if ended then
-    redis.call('ZREM', KEYS[key], member)
+    seats_gone = seats_gone + call('ZREM', KEYS[key], member)
   end
 end
 local lock = ended and read_lock(KEYS[2])
 if lock and lock.id == id then
   if pointer_ms == 0 then
-    redis.call('DEL', KEYS[2])
+    call('DEL', KEYS[2])
   else
-    redis.call('PEXPIRE', KEYS[2], whole(pointer_ms))
+    call('PEXPIRE', KEYS[2], whole(pointer_ms))
   end
+end
+if holds or seats_gone > 0 then
+  write_log(KEYS[3], { 'release', whole(now), member, holds and 1 or 0, ended and 1 or 0 })
 end
 return { holds and 'released' or 'gone' }

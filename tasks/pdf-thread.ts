@@ -1,7 +1,6 @@
-import { fileURLToPath } from 'node:url';
-import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads';
 import { type TaskContext, TaskError } from '../lib/task.ts';
-import { type Order, type PdfText, type Reader, tooComplex } from './pdf-pages.ts';
+import { type Order, type PdfText, readPages, tooComplex } from './pdf-pages.ts';
 
 type Report =
   | { readonly kind: 'read'; readonly percent: number; readonly message: string }
@@ -15,18 +14,17 @@ const maxHeapMb = 1_000;
 const watchMs = 100;
 /** Opening the document or reading one page must not take longer. Real pages take milliseconds. */
 const maxPageMs = 30_000;
-/** Reading must not take longer than this, pages and all: a second try would not be faster. */
-export const maxReadMs = 100_000;
 
 /**
  * Reads a PDF in a thread of its own, ended in every case before this settles. On the main thread a page that unpacks to gigabytes would block the event
- * loop for minutes: no heartbeat, no timeout, and then the process out of memory. `file` is the module that calls `serveThread` as it loads, a path or URL.
+ * loop for minutes: no heartbeat, no timeout, and then the process out of memory.
  */
-export async function readInThread(file: string, order: Order, ctx: TaskContext): Promise<PdfText> {
+export async function readInThread(order: Order, maxReadMs: number, ctx: TaskContext): Promise<PdfText> {
   ctx.signal.throwIfAborted();
   // A copy of its own, moved into the thread: the caller's bytes may be a view of a larger buffer, which cannot move.
   const bytes = new Uint8Array(order.bytes);
-  const thread = new Worker(file.startsWith('file:') ? fileURLToPath(file) : file, {
+  // The thread runs this file, which in a bundle is a chunk of its own: it is reached by import() only.
+  const thread = new Worker(new URL(import.meta.url), {
     workerData: { readPdf: { ...order, bytes } },
     transferList: [bytes.buffer],
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
@@ -65,13 +63,10 @@ export async function readInThread(file: string, order: Order, ctx: TaskContext)
   }
 }
 
-/** In a thread started by `readInThread`: reads and reports. Anywhere else: does nothing. */
-export function serveThread(read: Reader): void {
-  const order: Order | undefined = workerData?.readPdf;
-  if (order === undefined || parentPort === null) return;
-  const port = parentPort;
+/** The thread's side: reads and reports. */
+function serve(order: Order, port: MessagePort): void {
   const report = (message: Report) => port.postMessage(message);
-  read(order, (percent, message) => report({ kind: 'read', percent, message })).then(
+  readPages(order, (percent, message) => report({ kind: 'read', percent, message })).then(
     (result) => report({ kind: 'done', result }),
     (error: unknown) => {
       // Anything else is a bug: thrown, it reaches readInThread as the thread's error.
@@ -98,3 +93,6 @@ function outOfMemory(error: unknown): boolean {
 function tooMuchMemory(cause?: unknown): TaskError {
   return tooComplex(`reading it takes more than ${maxMemoryBytes} bytes of memory`, cause);
 }
+
+const { readPdf }: { readPdf?: Order } = workerData ?? {};
+if (readPdf !== undefined && parentPort !== null) serve(readPdf, parentPort);

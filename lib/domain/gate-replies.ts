@@ -1,5 +1,6 @@
+import type { ServiceTimes } from './service-times.ts';
 import type { TaskId } from './task-id.ts';
-import type { TierUse } from './tiers.ts';
+import type { Tier, TierUse } from './tiers.ts';
 import type { EpochMs } from './time.ts';
 
 /** The dedup key is taken. `creating`: its task's record may not exist yet, and may never. */
@@ -36,6 +37,7 @@ export type AdmitReply =
   | Duplicate
   | Rebuilding
   | { readonly kind: 'never'; readonly tier: number; readonly limit: number }
+  | ({ readonly kind: 'behind'; readonly ahead: number } & Omit<Full, 'short'>)
   | ({ readonly kind: 'rejected' } & Full);
 
 export type AcquireReply =
@@ -63,8 +65,34 @@ export type ConfirmReply = { readonly kind: 'confirmed' } | { readonly kind: 'ot
 export type KeepReply = { readonly kind: 'kept' | 'lost' };
 export type ReleaseReply = { readonly kind: 'released' | 'gone' };
 
+export type LimitsReply = { readonly kind: 'applied' } | { readonly kind: 'older'; readonly version: number };
+export type RestoreReply = { readonly kind: 'restored' | 'begun' | 'begun_already' | 'not_mine' };
+
 export type Observation = {
   readonly now: EpochMs;
   readonly limitsVersion: number;
-  readonly tiers: readonly (TierUse & { readonly tasksRunning: number; readonly oldestWaiting?: TaskId })[];
+  readonly rebuilding: boolean;
+  readonly tiers: readonly ObservedTier[];
 };
+
+/** `ahead`: tasks that wait before the one asked about; absent where it has no seat. */
+export type ObservedTier = TierUse & {
+  readonly tasksRunning: number;
+  readonly ahead?: number;
+  readonly oldestWaiting?: TaskId;
+};
+
+/** One task's slots in one tier. What its attempt wrote is absent where nobody is known to hold them. */
+export type LedgerSlot = Tier & {
+  readonly tenant: string;
+  readonly taskId: TaskId;
+  readonly permits: number;
+  readonly lapsesAt: EpochMs;
+  readonly since?: EpochMs;
+  readonly attempt?: number;
+  readonly lastHeartbeat?: EpochMs;
+};
+export type Ledger = { readonly now: EpochMs; readonly slots: readonly LedgerSlot[] };
+
+/** Service times of a pool or api, and of a pool how many ETAs were told and kept. */
+export type PoolTimes = { readonly times: ServiceTimes; readonly etasTold: number; readonly etasKept: number };

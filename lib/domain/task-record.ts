@@ -50,6 +50,8 @@ export type TaskRecord = {
   readonly holder?: string | undefined;
   readonly deadline: EpochMs;
   readonly dueAt: EpochMs;
+  /** Nine of ten tasks in its place start by then: the p90 its client was told, where it was measured. */
+  readonly expectedBy?: EpochMs | undefined;
   /** A retry does not start before. */
   readonly runAt?: EpochMs | undefined;
   /** Messages sent or about to be; a message with a lower number is old. */

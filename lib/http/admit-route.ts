@@ -7,10 +7,10 @@ import type { Deps } from '../operations/deps.ts';
 import { json, problemAnswer, retryAfterSeconds } from './answer.ts';
 import type { Route } from './http-handler.ts';
 import { ProblemError, reducedCapacity } from './problem.ts';
-import { refusal } from './refusal.ts';
+import { refusal, tooLate } from './refusal.ts';
 import { bodyBytes, clientAddress, header, idempotencyKey, tenantOf } from './request.ts';
 import { bodyKind, readJsonSubmission, readMultipartSubmission } from './submission.ts';
-import { statusUrl, taskView } from './task-view.ts';
+import { queueView, statusUrl, taskView } from './task-view.ts';
 
 /** A JSON body up to this size is read before the pool is looked at: that costs nothing and finds the duplicate of a full pool. */
 const smallBodyBytes = 65_536;
@@ -29,7 +29,7 @@ export function admitRoute(deps: Deps, baseUrl: string): Route {
     const submission = kind.kind === 'json' && bytes.length <= smallBodyBytes ? await read() : read;
     const asker = { tenant: tenantOf(event), ip: clientAddress(event) };
     const admission = await admit(deps, { ...asker, method: 'POST', task, idempotencyKey: key, submission });
-    return answer(deps, baseUrl, task, `${asker.tenant}|${asker.ip}`, admission);
+    return answer(baseUrl, admission);
   };
 }
 
@@ -45,29 +45,31 @@ function taskOf({ weir }: Deps, { pathParameters }: APIGatewayProxyEvent): Task 
   });
 }
 
-function answer(deps: Deps, baseUrl: string, task: Task, client: string, admission: Admission): APIGatewayProxyResult {
+function answer(baseUrl: string, admission: Admission): APIGatewayProxyResult {
   switch (admission.kind) {
     case 'admitted': {
-      const { record, limitsVersion, tiers } = admission;
+      const { record, limitsVersion, tiers, expectation } = admission;
       const decision = { kind: 'admitted', limitsVersion, tiers };
       return json(
         202,
-        { ...taskView(record, baseUrl, { kind: 'miss' }), decision },
+        { ...taskView(record, baseUrl, 'miss'), ...(expectation && { queue: queueView(expectation) }), decision },
         openHeaders(statusUrl(record, baseUrl)),
       );
     }
     case 'joined':
       return json(
         202,
-        taskView(admission.record, baseUrl, { kind: 'joined' }),
+        taskView(admission.record, baseUrl, 'joined'),
         openHeaders(statusUrl(admission.record, baseUrl)),
       );
     case 'reused':
-      return json(200, taskView(admission.record, baseUrl, { kind: 'reused' }), {
+      return json(200, taskView(admission.record, baseUrl, 'reused'), {
         Location: statusUrl(admission.record, baseUrl),
       });
     case 'rejected':
-      return problemAnswer(refusal(deps.weir, task, client, admission));
+      return problemAnswer(refusal(admission));
+    case 'too_late':
+      return problemAnswer(tooLate(admission));
     case 'never':
       return problemAnswer({
         status: 422,
@@ -101,7 +103,7 @@ function answer(deps: Deps, baseUrl: string, task: Task, client: string, admissi
           admission.reason === 'rebuilding'
             ? 'What is in the system is being counted again after a loss of data; nothing is admitted until that is done.'
             : 'A store that is needed to decide does not respond; nothing was admitted.',
-        retryAfterMs: 2_000,
+        retryAfterMs: admission.reason === 'rebuilding' ? 15_000 : 2_000,
       });
     default:
       return unreachable(admission);

@@ -1,9 +1,7 @@
-import type { Task, Weir } from '../config.ts';
-import type { Full } from '../domain/gate-replies.ts';
-import { retryAfterMs } from '../domain/retry-after.ts';
-import type { TierKind } from '../domain/tiers.ts';
-import { configuredLimits } from '../domain/tiers.ts';
+import type { TierKind, TierUse } from '../domain/tiers.ts';
+import type { Admission } from '../operations/admission.ts';
 import { type Problem, quotaExceeded, reducedCapacity } from './problem.ts';
+import { queueView } from './task-view.ts';
 
 /** Shared capacity is the service's to explain (503); a client's own limit is the client's to keep (429). */
 const refusals: Readonly<Record<TierKind, Pick<Problem, 'status' | 'type' | 'title'>>> = {
@@ -14,22 +12,56 @@ const refusals: Readonly<Record<TierKind, Pick<Problem, 'status' | 'type' | 'tit
 };
 
 /** What a refused client reads: which limit, by how much, every tier's numbers, and when to come back. */
-export function refusal(weir: Weir, task: Task, client: string, { short, limitsVersion, tiers }: Full): Problem {
+export function refusal({
+  short,
+  limitsVersion,
+  tiers,
+  retryAfterMs,
+}: Extract<Admission, { kind: 'rejected' }>): Problem {
   const full = tiers[short];
   if (full === undefined) throw new Error(`expected tier ${short} among ${tiers.length}`);
   const { tier, name, inSystem } = full;
-  const running = configuredLimits(weir.limits, { tier: 'pool', name: task.pool }).running;
   return {
     ...refusals[tier],
     code: `${tier}_full`,
     detail: `${inSystem.inUse} tasks are in the system of ${tier} ${name}, the limit is ${inSystem.limit}.`,
-    retryAfterMs: retryAfterMs(task.timeoutMs, full.running.limit ?? running, client),
+    retryAfterMs,
     members: {
       tier,
       name,
       inUse: inSystem.inUse,
       limit: inSystem.limit,
       'violated-policies': [`${tier}:${name}`],
+      tiers,
+      limitsVersion,
+    },
+  };
+}
+
+/** There is room, but not in time: the client hears where it would stand and how long that takes. */
+export function tooLate({
+  maxWaitMs,
+  expectation,
+  limitsVersion,
+  tiers,
+}: Extract<Admission, { kind: 'too_late' }>): Problem {
+  const { eta, position } = expectation;
+  const wait = eta.kind === 'unknown' ? undefined : eta.p90;
+  const pool: TierUse | undefined = tiers.find(({ tier }) => tier === 'pool');
+  return {
+    status: 503,
+    code: 'wait_too_long',
+    type: reducedCapacity,
+    title: 'It would start later than you want to wait',
+    detail:
+      wait === undefined
+        ? 'Nothing runs there at the moment, so nobody can say when it would start.'
+        : `At position ${position} it starts within ${wait} ms in nine cases of ten; maxWaitMs is ${maxWaitMs}.`,
+    retryAfterMs: Math.max(1_000, wait === undefined ? 60_000 : wait - maxWaitMs),
+    members: {
+      maxWaitMs,
+      queue: queueView(expectation),
+      'violated-policies': [`pool:${pool?.name}`],
       tiers,
       limitsVersion,
     },

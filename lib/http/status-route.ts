@@ -1,18 +1,22 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { isTaskId, type TaskId } from '../domain/task-id.ts';
-import { isTerminal } from '../domain/task-record.ts';
+import { isTerminal, type TaskRecord } from '../domain/task-record.ts';
 import { unreachable } from '../domain/unreachable.ts';
 import type { Deps } from '../operations/deps.ts';
 import { longestWaitMs, status } from '../operations/status.ts';
+import { waiting } from '../operations/waiting.ts';
 import { pollAfterMs } from './admit-route.ts';
 import { empty, json, retryAfterSeconds } from './answer.ts';
 import type { Route } from './http-handler.ts';
 import { malformed, ProblemError } from './problem.ts';
 import { header, tenantOf } from './request.ts';
-import { taskView } from './task-view.ts';
+import { queueView, taskView } from './task-view.ts';
 
 /** GET /v1/tasks/{id}: `?wait=20` or `Prefer: wait=20` holds the answer for a change; `If-None-Match` answers 304 while there is none. */
-export function statusRoute(deps: Pick<Deps, 'records' | 'clock'>, baseUrl: string): Route {
+export function statusRoute(
+  deps: Pick<Deps, 'records' | 'clock' | 'gate' | 'outlook' | 'weir'>,
+  baseUrl: string,
+): Route {
   return async (event) => {
     const id = event.pathParameters?.id ?? '';
     if (!isTaskId(id)) throw notFound(id);
@@ -28,7 +32,7 @@ export function statusRoute(deps: Pick<Deps, 'records' | 'clock'>, baseUrl: stri
       case 'unchanged':
         return empty(304, headers);
       case 'found':
-        return json(200, taskView(record, baseUrl), headers);
+        return json(200, { ...taskView(record, baseUrl), ...(await queueMembers(deps, record)) }, headers);
       default:
         return unreachable(found);
     }
@@ -60,4 +64,9 @@ function waitMs(event: APIGatewayProxyEvent): number {
 function knownRevision(event: APIGatewayProxyEvent): number | undefined {
   const digits = /^(?:W\/)?"(\d{1,15})"$/.exec(header(event, 'if-none-match')?.trim() ?? '')?.[1];
   return digits === undefined ? undefined : Number(digits);
+}
+
+async function queueMembers(deps: Parameters<typeof waiting>[0], record: TaskRecord): Promise<Record<string, unknown>> {
+  const seen = await waiting(deps, record);
+  return seen === undefined ? {} : { waitingOn: seen.waitingOn, queue: queueView(seen.expectation) };
 }

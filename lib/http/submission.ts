@@ -1,8 +1,13 @@
+import * as z from 'zod';
 import type { Task } from '../config.ts';
 import { type JsonValue, readStrictJson } from '../domain/strict-json.ts';
+import { day } from '../domain/time.ts';
 import type { Submission, SubmittedFile } from '../operations/admission.ts';
 import { readMultipart } from './multipart.ts';
 import { type Fault, invalidInput, malformed, ProblemError } from './problem.ts';
+
+/** An option that is not understood must not be silently ignored. */
+const options = z.strictObject({ maxWaitMs: z.int().min(0).max(day).optional() });
 
 export type BodyKind = { readonly kind: 'json' } | { readonly kind: 'multipart'; readonly contentType: string };
 
@@ -55,30 +60,26 @@ export async function readMultipartSubmission(bytes: Buffer, contentType: string
 async function checked(
   task: Task,
   input: JsonValue | undefined,
-  options: JsonValue | undefined,
+  given: JsonValue | undefined,
   files: readonly SubmittedFile[],
   faults: readonly Fault[],
 ): Promise<Submission> {
-  const all = [...faults, ...optionFaults(options)];
+  const all = [...faults];
+  const readOptions = options.safeParse(given ?? {});
+  if (!readOptions.success) all.push(...faultsOf('options', readOptions.error));
   if (input === undefined) throw invalidInput([{ path: 'input', message: 'expected a JSON value' }, ...all]);
   const parsed = await task.input.safeParseAsync(input);
-  if (!parsed.success) {
-    all.push(
-      ...parsed.error.issues.map(({ path, message }) => ({ path: ['input', ...path].map(String).join('.'), message })),
-    );
-  }
-  if (all.length > 0) throw invalidInput(all);
-  return { input, files };
+  if (!parsed.success) all.push(...faultsOf('input', parsed.error));
+  if (all.length > 0 || readOptions.data === undefined) throw invalidInput(all);
+  return { input, files, options: readOptions.data };
 }
 
-/** No option is known yet; one that is not understood must not be silently ignored. */
-function optionFaults(options: JsonValue | undefined): Fault[] {
-  if (options === undefined) return [];
-  if (!isObject(options)) return [{ path: 'options', message: 'expected a JSON object' }];
-  return Object.keys(options).map((key) => ({ path: `options.${key}`, message: 'unknown option' }));
+function faultsOf(root: string, error: z.core.$ZodError): Fault[] {
+  return error.issues.map(({ path, message }) => ({ path: [root, ...path].map(String).join('.'), message }));
 }
 
-function parseJson(bytes: Buffer, what: string): JsonValue {
+/** Strict JSON in UTF-8; throws a 400 `ProblemError` that names `what`. */
+export function parseJson(bytes: Buffer, what: string): JsonValue {
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);

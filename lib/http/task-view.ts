@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { isTerminal, reusableUntil, type TaskRecord } from '../domain/task-record.ts';
 import { type EpochMs, isoTime } from '../domain/time.ts';
+import type { Expectation } from '../operations/outlook.ts';
 
 export function statusUrl({ id }: Pick<TaskRecord, 'id'>, baseUrl: string): string {
   return `${baseUrl}/v1/tasks/${id}`;
@@ -9,10 +11,9 @@ export function statusUrl({ id }: Pick<TaskRecord, 'id'>, baseUrl: string): stri
 export function taskView(
   record: TaskRecord,
   baseUrl: string,
-  dedup?: { kind: 'miss' | 'joined' | 'reused' },
+  dedup?: 'miss' | 'joined' | 'reused',
 ): Record<string, unknown> {
   const { id, api, pool, status, attempt, progress, result, error } = record;
-  const until = isTerminal(status) ? reusableUntil(record) : undefined;
   return {
     id,
     status,
@@ -25,7 +26,36 @@ export function taskView(
     ...(progress === undefined ? {} : { progress }),
     ...(result === undefined ? {} : { result: JSON.parse(result) as unknown }),
     ...(error === undefined ? {} : { error }),
-    dedup: { ...dedup, fingerprint: record.fingerprint, ...moments({ until }) },
+    dedup: { ...(dedup === undefined ? {} : { kind: dedup }), ...dedupReceipt(record) },
+  };
+}
+
+/** A place in line: `position` 1 is the next of its pool to start; `etaMs` is left out where nothing can be told. */
+export function queueView({ position, eta }: Expectation): Record<string, unknown> {
+  if (eta.kind === 'unknown') return { position };
+  return { position, etaMs: { p50: eta.p50, p90: eta.p90 }, basis: eta.kind };
+}
+
+/**
+ * What makes another request the same as this one, and until when it is answered by this task: while the task is open, and for `reuseMs` after a
+ * success; `until` is known once it has ended. `parts` are what the fingerprint covers beside tenant, method and api.
+ */
+function dedupReceipt(record: TaskRecord): Record<string, unknown> {
+  const { fingerprint, input, files, reuseMs, dedupKey } = record;
+  return {
+    fingerprint,
+    by: dedupKey.startsWith(`D#${record.tenant}#k#`) ? 'idempotency-key' : 'content',
+    parts: {
+      input: `sha256:${createHash('sha256').update(input).digest('hex')}`,
+      files: files.map(({ field, mediaType, size, sha256 }) => ({
+        field,
+        mediaType,
+        size,
+        sha256: `sha256:${sha256}`,
+      })),
+    },
+    reuseMs,
+    ...moments({ until: isTerminal(record.status) ? reusableUntil(record) : undefined }),
   };
 }
 

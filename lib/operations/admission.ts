@@ -4,6 +4,7 @@ import type { JsonValue } from '../domain/strict-json.ts';
 import type { TaskRecord } from '../domain/task-record.ts';
 import type { EpochMs } from '../domain/time.ts';
 import type { Unavailable } from '../ports.ts';
+import type { Expectation } from './outlook.ts';
 
 export type SubmittedFile = {
   readonly field: string;
@@ -13,7 +14,16 @@ export type SubmittedFile = {
   readonly sha256: string;
   readonly bytes: Uint8Array;
 };
-export type Submission = { readonly input: JsonValue; readonly files: readonly SubmittedFile[] };
+/** What a client asks of the decision; no part of the fingerprint. */
+export type Options = {
+  /** Refuse now rather than let the task wait longer than this before it starts. */
+  readonly maxWaitMs?: number | undefined;
+};
+export type Submission = {
+  readonly input: JsonValue;
+  readonly files: readonly SubmittedFile[];
+  readonly options: Options;
+};
 
 export type AdmitRequest = {
   readonly tenant: string;
@@ -31,9 +41,12 @@ export type Admission =
       readonly record: TaskRecord;
       readonly limitsVersion: number;
       readonly tiers: Full['tiers'];
+      readonly expectation: Expectation | undefined;
     }
   | Named
-  | ({ readonly kind: 'rejected' } & Full)
+  | ({ readonly kind: 'rejected'; readonly retryAfterMs: number } & Full)
+  /** There is room, but the task would start later than the client wants to wait. */
+  | ({ readonly kind: 'too_late'; readonly maxWaitMs: number; readonly expectation: Expectation } & Omit<Full, 'short'>)
   | {
       readonly kind: 'never';
       readonly tier: Full['tiers'][number]['tier'];

@@ -1,26 +1,31 @@
 import { dedupKey, fingerprint } from '../domain/fingerprint.ts';
+import type { AdmitReply, Full } from '../domain/gate-replies.ts';
 import type { TaskId } from '../domain/task-id.ts';
 import { tiersOf } from '../domain/tiers.ts';
+import { second } from '../domain/time.ts';
 import { unreachable } from '../domain/unreachable.ts';
-import { Unavailable } from '../ports.ts';
+import { type Claim, Unavailable } from '../ports.ts';
 import type { Admission, AdmitRequest, Asking, Named, Submission } from './admission.ts';
-import { beginEpoch } from './begin-epoch.ts';
 import { create } from './create.ts';
 import type { Deps } from './deps.ts';
 import { awaitCreation, judgeNamed } from './duplicate.ts';
+import { beginEpoch } from './epoch.ts';
 
-type Waiting = { readonly kind: 'replace'; readonly taskId: TaskId } | { readonly kind: 'again' };
+type Waiting = { readonly kind: 'replace'; readonly taskId: TaskId } | { readonly kind: 'rebuilding' };
 
 const mostRounds = 6;
+/** For a refused client while Redis does not tell its place among the refused. */
+const blindRetryMs = 5 * second;
 
 /** Decides one post: peek, fingerprint, admit, create, send. A refusal leaves nothing anywhere. PROTOCOL.md "Posting" has the reasons. */
 export async function admit(deps: Deps, request: AdmitRequest): Promise<Admission> {
   try {
-    const early = typeof request.submission === 'function' ? undefined : asking(request, request.submission);
+    const { submission } = request;
+    const early = typeof submission === 'function' ? undefined : asking(request, submission);
     const refused = await peek(deps, request, early);
     if (refused !== undefined) return refused;
-    const late = async () => asking(request, await (request.submission as () => Promise<Submission>)());
-    return await decide(deps, early ?? (await late()));
+    if (early !== undefined) return await decide(deps, early);
+    return await decide(deps, asking(request, await (submission as () => Promise<Submission>)()));
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     deps.log.warn('admission unavailable', { service: error.service, reason: error.message });
@@ -30,7 +35,7 @@ export async function admit(deps: Deps, request: AdmitRequest): Promise<Admissio
 
 function asking(request: AdmitRequest, content: Submission): Asking {
   const asked = { tenant: request.tenant, method: request.method, api: request.task.api };
-  const print = fingerprint({ ...asked, input: content.input, files: content.files });
+  const print = fingerprint({ ...asked, input: pick(content.input, request.task.dedup.fields), files: content.files });
   return { ...request, content, fingerprint: print, dedupKey: dedupKey(asked, print, request.idempotencyKey) };
 }
 
@@ -41,26 +46,31 @@ async function peek(deps: Deps, request: AdmitRequest, early: Asking | undefined
   const key = early?.dedupKey ?? byKey;
   const reply = await deps.gate.peek({ dedupKey: key, tiers: tiersOf({ ...request, ...request.task }) });
   if (reply.kind !== 'full') return undefined;
-  if (early !== undefined) return (await answerOf(deps, early)) ?? { ...reply, kind: 'rejected' };
+  if (early !== undefined) return (await answerOf(deps, early)) ?? reject(deps, request, reply);
   const known = key !== undefined && (await deps.records.readDedup(key)) !== undefined;
-  return known ? undefined : { ...reply, kind: 'rejected' };
+  return known ? undefined : reject(deps, request, reply);
 }
 
 async function decide(deps: Deps, asked: Asking): Promise<Admission> {
-  const id = deps.newId();
+  const claim = {
+    tenant: asked.tenant,
+    id: deps.newId(),
+    tiers: tiersOf({ ...asked, ...asked.task }),
+    permits: asked.task.permits,
+  };
+  const mostAhead = await mostTasksAhead(deps, asked, claim);
   let replaces: TaskId | undefined;
   for (let round = 1; round <= mostRounds; round++) {
-    const next = await ask(deps, asked, id, replaces);
+    const next = await ask(deps, asked, claim, { replaces, mostAhead });
     switch (next.kind) {
-      case 'again':
-        break;
       case 'replace':
         replaces = next.taskId;
         break;
-      case 'rebuilding':
-        if (round > 1) return { kind: 'unavailable', reason: 'rebuilding' };
-        await beginEpoch(deps);
+      case 'rebuilding': {
+        const epoch = round === 1 ? await beginEpoch(deps) : { kind: 'lost' };
+        if (epoch.kind === 'lost' && round > 1) return { kind: 'unavailable', reason: 'rebuilding' };
         break;
+      }
       default:
         return next;
     }
@@ -71,14 +81,13 @@ async function decide(deps: Deps, asked: Asking): Promise<Admission> {
 async function ask(
   deps: Deps,
   asked: Asking,
-  id: TaskId,
-  replaces: TaskId | undefined,
-): Promise<Admission | Waiting | { kind: 'rebuilding' }> {
-  const { task, tenant, dedupKey: key, fingerprint: print } = asked;
-  const claim = { tenant, id, tiers: tiersOf({ ...asked, ...task }), permits: task.permits };
+  claim: Claim,
+  options: { replaces: TaskId | undefined; mostAhead: number | undefined },
+): Promise<Admission | Waiting> {
+  const { task, dedupKey: key, fingerprint: print } = asked;
   const begunAt = deps.clock.now();
   const reply = await deps.gate
-    .admit({ ...claim, dedupKey: key, fingerprint: print, replaces })
+    .admit({ ...claim, ...options, dedupKey: key, fingerprint: print })
     .catch(async (error) => {
       // The script may have run: give back what it may have taken, as far as Redis answers.
       await deps.gate.release({ ...claim, dedupKey: key, ended: { pointerMs: 0 } }).catch(() => undefined);
@@ -86,12 +95,14 @@ async function ask(
     });
   switch (reply.kind) {
     case 'admitted':
-      return create(deps, asked, { id, claim, reply, replaces, begunAt });
+      return create(deps, asked, { id: claim.id, claim, reply, replaces: options.replaces, begunAt });
     case 'duplicate':
       if (reply.creating) return (await awaitCreation(deps, asked)) ?? { kind: 'creating' };
       return (await judgeNamed(deps, asked, reply)) ?? { kind: 'replace', taskId: reply.taskId };
     case 'rejected':
-      return (await answerOf(deps, asked)) ?? reply;
+      return (await answerOf(deps, asked)) ?? reject(deps, asked, reply);
+    case 'behind':
+      return (await answerOf(deps, asked)) ?? tooLate(deps, asked, reply);
     case 'never': {
       const tier = claim.tiers[reply.tier]?.tier ?? 'pool';
       return { kind: 'never', tier, limit: reply.limit, permits: task.permits };
@@ -107,4 +118,41 @@ async function ask(
 async function answerOf(deps: Deps, asked: Asking): Promise<Named | undefined> {
   const named = await deps.records.readDedup(asked.dedupKey);
   return named && judgeNamed(deps, asked, named);
+}
+
+async function reject(deps: Deps, { tenant, ip, task }: AdmitRequest, full: Full): Promise<Admission> {
+  const short = full.tiers[full.short];
+  if (short === undefined) throw new Error(`expected tier ${full.short} among ${full.tiers.length}`);
+  const retryAfterMs = await deps.outlook
+    .retryAfterMs(
+      task,
+      short,
+      full.tiers.find(({ tier }) => tier === 'pool'),
+      `${tenant}|${ip}|${deps.newNonce()}`,
+    )
+    .catch((error: unknown) => {
+      if (error instanceof Unavailable) return blindRetryMs;
+      throw error;
+    });
+  return { ...full, kind: 'rejected', retryAfterMs };
+}
+
+async function tooLate(deps: Deps, asked: Asking, reply: Extract<AdmitReply, { kind: 'behind' }>): Promise<Admission> {
+  const { now, limitsVersion, tiers, ahead } = reply;
+  const expectation = await deps.outlook.expect(asked.task, tiers, ahead);
+  return { kind: 'too_late', now, limitsVersion, tiers, expectation, maxWaitMs: asked.content.options.maxWaitMs ?? 0 };
+}
+
+async function mostTasksAhead(deps: Deps, { task, content }: Asking, { tiers }: Claim): Promise<number | undefined> {
+  const [pool] = tiers;
+  if (content.options.maxWaitMs === undefined || pool === undefined) return undefined;
+  return deps.outlook.mostAhead(task, pool, content.options.maxWaitMs);
+}
+
+/** The input fields an api names as the ones that matter; all of it where it names none. */
+function pick(input: Submission['input'], fields: readonly string[] | undefined): Submission['input'] {
+  if (fields === undefined || typeof input !== 'object' || input === null || Array.isArray(input)) return input;
+  return Object.fromEntries(
+    fields.filter((field) => Object.hasOwn(input, field)).map((field) => [field, input[field] ?? null]),
+  );
 }

@@ -2,15 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Task } from '../config.ts';
 import type { Outcome, StoredFile, TaskFault } from '../domain/task-record.ts';
 import { addMs, minute, second } from '../domain/time.ts';
-import { TaskError, type TaskFile } from '../task.ts';
+import { maxResultBytes, TaskError, type TaskFile } from '../task.ts';
 import type { Deps } from './deps.ts';
 import { heartbeat } from './heartbeat.ts';
 import { progressWriter } from './progress.ts';
 import { keepSeat, releaseEnded, releaseSlots } from './release.ts';
 import type { Held, Worked } from './work.ts';
 
-/** Results up to this size live in the record, whose ceiling in DynamoDB is 400 KB. */
-export const maxResultBytes = 300_000;
 /** A handler that was told to stop has this long to do so. */
 const stopGraceMs = 2 * second;
 const longestRetryMs = 5 * minute;
@@ -147,7 +145,7 @@ async function finish(deps: Deps, held: Held, task: Task | undefined, ran: Ran):
     return retry(deps, held, ran.error);
   const outcome: Outcome = ran.kind === 'failed' ? { kind: 'failed', error: ran.error } : ran;
   const written = await deps.records.finish(key, outcome, deps.clock.now());
-  if (written.kind === 'written') await releaseEnded(deps, written.record, key.holder);
+  if (written.kind === 'written') await releaseEnded(deps, written.record, { nonce: key.holder, served: true });
   else {
     deps.log.warn('a late end was refused', {
       taskId: record.id,

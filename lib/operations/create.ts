@@ -4,11 +4,13 @@ import type { AdmitReply } from '../domain/gate-replies.ts';
 import { createDeadlineMs } from '../domain/protocol.ts';
 import type { TaskId } from '../domain/task-id.ts';
 import type { StoredFile, TaskRecord } from '../domain/task-record.ts';
+import type { TierUse } from '../domain/tiers.ts';
 import { addMs, type EpochMs } from '../domain/time.ts';
-import type { Claim } from '../ports.ts';
+import { type Claim, Unavailable } from '../ports.ts';
 import type { Admission, Asking } from './admission.ts';
 import type { Deps } from './deps.ts';
 import { judgeNamed } from './duplicate.ts';
+import type { Expectation } from './outlook.ts';
 
 type Admitted = Extract<AdmitReply, { kind: 'admitted' }>;
 type Seated = {
@@ -37,7 +39,8 @@ export async function create(deps: Deps, asked: Asking, seated: Seated): Promise
     await giveBack().catch(() => undefined);
     throw error;
   }
-  const record = newRecord(deps, asked, seated, files);
+  const expectation = await expectationOf(deps, asked, reply.tiers);
+  const record = newRecord(deps, asked, seated, files, expectation);
   const deadline = addMs(seated.begunAt, createDeadlineMs);
   let seen = seated.replaces;
   for (let tries = 1; tries <= 2; tries++) {
@@ -45,7 +48,7 @@ export async function create(deps: Deps, asked: Asking, seated: Seated): Promise
     const created = await deps.records.create(record, { seen, deadline });
     if (created.kind === 'created') {
       await announce(deps, record);
-      return { kind: 'admitted', record, limitsVersion: reply.limitsVersion, tiers: reply.tiers };
+      return { kind: 'admitted', record, limitsVersion: reply.limitsVersion, tiers: reply.tiers, expectation };
     }
     const answer = await judgeNamed(deps, asked, created);
     if (answer !== undefined) {
@@ -58,7 +61,14 @@ export async function create(deps: Deps, asked: Asking, seated: Seated): Promise
   return { kind: 'creating' };
 }
 
-function newRecord({ weir }: Deps, asked: Asking, { id, claim, reply }: Seated, files: StoredFile[]): TaskRecord {
+function newRecord(
+  { weir }: Deps,
+  asked: Asking,
+  { id, claim, reply }: Seated,
+  files: StoredFile[],
+  expectation: Expectation | undefined,
+): TaskRecord {
+  const measured = expectation?.eta.kind === 'measured' ? expectation.eta : undefined;
   return {
     tenant: claim.tenant,
     id,
@@ -70,6 +80,7 @@ function newRecord({ weir }: Deps, asked: Asking, { id, claim, reply }: Seated, 
     lostLeases: 0,
     deadline: reply.deadline,
     dueAt: reply.now,
+    ...(measured === undefined ? {} : { expectedBy: addMs(reply.now, measured.p90) }),
     sends: 1,
     revision: 1,
     epoch: reply.epoch,
@@ -83,6 +94,16 @@ function newRecord({ weir }: Deps, asked: Asking, { id, claim, reply }: Seated, 
     createdAt: reply.now,
     expiresAt: addMs(reply.now, weir.times.keepMs),
   };
+}
+
+/** A nicety: without it the task is as welcome. */
+async function expectationOf(deps: Deps, asked: Asking, tiers: readonly TierUse[]): Promise<Expectation | undefined> {
+  try {
+    return await deps.outlook.expect(asked.task, tiers);
+  } catch (error) {
+    if (error instanceof Unavailable) return undefined;
+    throw error;
+  }
 }
 
 /** Neither step can undo the acceptance: the record is durable and due, so reconcile sends what was not sent. */

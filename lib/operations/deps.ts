@@ -1,6 +1,7 @@
 import type { Weir } from '../config.ts';
 import type { TaskId } from '../domain/task-id.ts';
 import type { Clock, Files, Gate, Log, Messages, Records } from '../ports.ts';
+import type { Outlook } from './outlook.ts';
 
 /** What the operations need from outside; each takes the part it uses. `lib/wiring.ts` builds the real ones. */
 export type Deps = {
@@ -10,6 +11,7 @@ export type Deps = {
   readonly messages: Messages;
   readonly files: Files;
   readonly clock: Clock;
+  readonly outlook: Outlook;
   readonly log: Log;
   newId(): TaskId;
   newNonce(): string;

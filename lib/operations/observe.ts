@@ -7,11 +7,15 @@ import type { Deps } from './deps.ts';
 export type PoolStatus = Pick<TierUse, 'running' | 'inSystem'> & {
   readonly pending: number;
   readonly oldestPendingMs?: number;
+  /** Of the tasks that were told a p90 and have started: how many, and the share that started by then (wanted: 0.85 to 0.95). */
+  readonly etas: { readonly told: number; readonly coverage?: number };
 };
 export type QueueStatus = {
   readonly pools: Readonly<Record<string, PoolStatus>>;
   readonly deadLetters: Readonly<Record<string, number>>;
   readonly limitsVersion: number;
+  /** Redis lost its data and is being rebuilt: nothing is admitted until then. */
+  readonly rebuilding: boolean;
 };
 
 /** The state of every pool and of the dead-letter queues; no client's data. Throws `Unavailable`. */
@@ -20,14 +24,22 @@ export async function observe({
   gate,
   deadLetters,
 }: Pick<Deps, 'weir' | 'gate'> & { deadLetters: DeadLetters }): Promise<QueueStatus> {
-  const names = Object.keys(weir.pools);
-  const [{ now, limitsVersion, tiers }, dead] = await Promise.all([
-    gate.observe(names.map((name) => ({ tier: 'pool', name }))),
-    deadLetters.count(),
-  ]);
-  const pools = tiers.map(({ name, running, inSystem, tasksRunning, oldestWaiting }): [string, PoolStatus] => {
-    const oldest = oldestWaiting === undefined ? {} : { oldestPendingMs: Math.max(0, now - taskIdTime(oldestWaiting)) };
-    return [name, { running, inSystem, pending: Math.max(0, inSystem.inUse - tasksRunning), ...oldest }];
+  const tiers = Object.keys(weir.pools).map((name) => ({ tier: 'pool' as const, name }));
+  const [seen, times, dead] = await Promise.all([gate.observe({ tiers }), gate.times(tiers), deadLetters.count()]);
+  const pools = seen.tiers.map((tier, index): [string, PoolStatus] => {
+    const { name, running, inSystem, tasksRunning, oldestWaiting } = tier;
+    const { etasTold: told = 0, etasKept: kept = 0 } = times[index] ?? {};
+    return [
+      name,
+      {
+        running,
+        inSystem,
+        pending: Math.max(0, inSystem.inUse - tasksRunning),
+        ...(oldestWaiting === undefined ? {} : { oldestPendingMs: Math.max(0, seen.now - taskIdTime(oldestWaiting)) }),
+        etas: told === 0 ? { told } : { told, coverage: Math.round((1_000 * kept) / told) / 1_000 },
+      },
+    ];
   });
-  return { pools: Object.fromEntries(pools), deadLetters: dead, limitsVersion };
+  const { limitsVersion, rebuilding } = seen;
+  return { pools: Object.fromEntries(pools), deadLetters: dead, limitsVersion, rebuilding };
 }

@@ -4,7 +4,9 @@ import { addMs, second } from '../domain/time.ts';
 import { type Cursor, type TaskKey, Unavailable } from '../ports.ts';
 import { messageGroup } from './create.ts';
 import type { Deps } from './deps.ts';
+import { rebuild } from './epoch.ts';
 import { expire } from './expire.ts';
+import { enforceStored } from './limits.ts';
 import { keepSeat, releaseEnded, releaseSlots } from './release.ts';
 
 /** What one run mended, by duty; `left` counts due tasks that could not be judged (a service was away) and wait for the next run. */
@@ -20,6 +22,7 @@ const atOnce = 10;
  * queues again what lost its worker. Each step is conditional on the record, so two runs at once only waste work.
  */
 export async function reconcile(deps: Mending): Promise<Reconciled> {
+  await mendRedis(deps);
   const counts: Reconciled = { sent: 0, expired: 0, requeued: 0, failed: 0, alive: 0, left: 0 };
   const until = deps.clock.now() + runMs;
   for (let shard = 0; shard < deps.records.shards; shard++) {
@@ -34,6 +37,17 @@ export async function reconcile(deps: Mending): Promise<Reconciled> {
     } while (cursor !== undefined && deps.clock.now() < until);
   }
   return counts;
+}
+
+/** An epoch where there is none, and the limits in force that are stored. While Redis is away, what is due is still sent. */
+async function mendRedis(deps: Mending): Promise<void> {
+  try {
+    await rebuild(deps);
+    await enforceStored(deps);
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    deps.log.warn('Redis was not looked after', { reason: error.message });
+  }
 }
 
 async function mend(deps: Mending, key: TaskKey): Promise<keyof Reconciled | undefined> {
@@ -81,7 +95,7 @@ async function mendRunning(deps: Mending, record: TaskRecord): Promise<keyof Rec
     const error = { code: 'worker_lost', message: `the worker was lost ${record.lostLeases + 1} times` };
     const finished = await deps.records.finish(key, { kind: 'failed', error }, now);
     if (finished.kind === 'refused') return undefined;
-    await releaseEnded(deps, finished.record, holder);
+    await releaseEnded(deps, finished.record, { nonce: holder, served: false });
     return 'failed';
   }
   const deadline = addMs(now, deps.weir.times.startWindowMs);

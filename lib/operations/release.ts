@@ -10,10 +10,10 @@ import type { Deps } from './deps.ts';
 export async function releaseEnded(
   { gate, log }: Pick<Deps, 'gate' | 'log'>,
   record: TaskRecord,
-  nonce?: string,
+  held?: { readonly nonce: string; readonly served: boolean },
 ): Promise<void> {
   const pointerMs = record.status === 'succeeded' ? record.reuseMs : 0;
-  await gate.release({ ...record, nonce, ended: { pointerMs } }).catch((error: unknown) => {
+  await gate.release({ ...record, ...held, ended: { pointerMs } }).catch((error: unknown) => {
     log.warn('release after the end had no answer', { taskId: record.id, reason: String(error) });
   });
 }

@@ -7,6 +7,7 @@ import { unreachable } from '../domain/unreachable.ts';
 import { type AttemptKey, type TaskMessage, Unavailable } from '../ports.ts';
 import { attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
+import { beginEpoch } from './epoch.ts';
 import { expire } from './expire.ts';
 import { releaseEnded, releaseSlots } from './release.ts';
 
@@ -52,11 +53,13 @@ export async function work(deps: Deps, pool: Pool, delivery: Delivery): Promise<
       return begin(deps, pool, delivery, record, nonce, reply);
     case 'late':
       return expire(deps, record);
+    case 'rebuilding':
+      await beginEpoch(deps);
+      return defer(deps, delivery, record, reply.kind);
     case 'held':
     case 'busy':
     case 'unseated':
     case 'paused':
-    case 'rebuilding':
     case 'unavailable':
       return defer(deps, delivery, record, reply.kind);
     default:
@@ -68,7 +71,14 @@ export async function work(deps: Deps, pool: Pool, delivery: Delivery): Promise<
 async function acquire(deps: Deps, pool: Pool, record: TaskRecord, nonce: string) {
   const task = deps.weir.tasks[record.api];
   const seatMs = (task?.timeoutMs ?? 0) + attemptMarginMs + pool.leaseMs + 2 * reconcilePeriodMs;
-  const input = { ...record, nonce, leaseMs: pool.leaseMs, seatMs, pool: pool.name };
+  const input = {
+    ...record,
+    nonce,
+    attempt: record.attempt + 1,
+    leaseMs: pool.leaseMs,
+    seatMs,
+    expectedBy: record.attempt === 0 ? record.expectedBy : undefined,
+  };
   const until = deps.clock.now() + acquireWaitMs;
   for (;;) {
     const askedAt = deps.clock.now();
@@ -123,7 +133,8 @@ async function begin(
   });
   if (started.kind === 'refused') {
     const { record: standing } = started;
-    if (standing !== undefined && isTerminal(standing.status)) await releaseEnded(deps, standing, nonce);
+    if (standing !== undefined && isTerminal(standing.status))
+      await releaseEnded(deps, standing, { nonce, served: false });
     else await releaseSlots(deps, record, nonce);
     return { kind: 'ack', because: `start refused: ${started.record?.status ?? 'absent'}` };
   }

@@ -4,13 +4,17 @@ import type { FunctionPool } from '../lambda/pool.ts';
 import { StackError, unsupported } from '../stack-error.ts';
 import type { StackScope } from '../template/scope.ts';
 import { parseProperties, resourcesOfType, type Template } from '../template/template.ts';
+import { type Authorizer, readAuthorizers } from './authorizer.ts';
 import { type GatewayResponses, readGatewayResponses } from './gateway-response.ts';
 
 export type Integration =
   | { kind: 'function'; pool: FunctionPool; timeoutMs: number }
   | { kind: 'mock'; status: number; headers: [string, string][] };
 
-export type Route = { resourceId: string; resourcePath: string; methods: Map<string, Integration> };
+/** `authorizer` absent: open to all. */
+export type Method = { integration: Integration; authorizer: Authorizer | undefined };
+
+export type Route = { resourceId: string; resourcePath: string; methods: Map<string, Method> };
 
 export type Api = {
   id: string;
@@ -32,7 +36,8 @@ const methodSchema = z.object({
   RestApiId: z.string(),
   ResourceId: z.string(),
   HttpMethod: z.string(),
-  AuthorizationType: z.literal('NONE', 'authorizers are not supported here yet').default('NONE'),
+  AuthorizationType: z.enum(['NONE', 'CUSTOM'], 'only NONE and CUSTOM are supported here').default('NONE'),
+  AuthorizerId: z.string().optional(),
   ApiKeyRequired: z.literal(false, 'API keys are not supported here').default(false),
   Integration: z.object({
     Type: z.enum(['AWS_PROXY', 'MOCK'], 'only AWS_PROXY and MOCK integrations are supported here'),
@@ -89,6 +94,7 @@ function readRoutes(
     const here = parts.get(resourceId);
     return here === undefined ? '' : `${pathOf(here.parent)}/${here.part}`;
   };
+  const authorizers = readAuthorizers(template, scope, functions, apiId);
   const routes = new Map<string, Route>();
   for (const { logicalId } of resourcesOfType(template, 'AWS::ApiGateway::Method')) {
     const method = parseProperties(logicalId, methodSchema, scope.properties(logicalId));
@@ -97,10 +103,23 @@ function readRoutes(
       throw unsupported(logicalId, 'its resource is not in this stack');
     const resourcePath = pathOf(method.ResourceId) || '/';
     const route = routes.get(resourcePath) ?? { resourceId: method.ResourceId, resourcePath, methods: new Map() };
-    route.methods.set(method.HttpMethod, readIntegration(logicalId, method.Integration, functions));
+    route.methods.set(method.HttpMethod, {
+      integration: readIntegration(logicalId, method.Integration, functions),
+      authorizer: method.AuthorizationType === 'NONE' ? undefined : authorizerOf(logicalId, method, authorizers),
+    });
     routes.set(resourcePath, route);
   }
   return [...routes.values()];
+}
+
+function authorizerOf(
+  logicalId: string,
+  { AuthorizerId: id }: z.output<typeof methodSchema>,
+  authorizers: Map<string, Authorizer>,
+): Authorizer {
+  const authorizer = authorizers.get(id ?? '');
+  if (authorizer === undefined) throw unsupported(logicalId, `AuthorizerId: ${id} is no authorizer of this API`);
+  return authorizer;
 }
 
 function readIntegration(

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { StackIdentity } from '../template/scope.ts';
 import type { Api } from './api.ts';
+import type { AuthorizerContext } from './authorizer.ts';
 import type { Match } from './match.ts';
 
 /** What belongs to one request besides its body. `path` has no stage; `stagePath` has. */
@@ -25,51 +26,71 @@ const hopByHop = new Set([
   'trailer',
 ]);
 
+/** One request and where it goes. */
+export type Call = { request: IncomingMessage; facts: RequestFacts; api: Api; match: Match; identity: StackIdentity };
+
+/** The event of a REQUEST authorizer: as the integration's, but without a body, and empty maps are `{}`. */
+export type AuthorizerEvent = {
+  type: 'REQUEST';
+  methodArn: string;
+  resource: string;
+  path: string;
+  httpMethod: string;
+  headers: Record<string, string>;
+  multiValueHeaders: Record<string, string[]>;
+  queryStringParameters: Record<string, string>;
+  multiValueQueryStringParameters: Record<string, string[]>;
+  pathParameters: Record<string, string>;
+  stageVariables: Record<string, string>;
+  requestContext: ReturnType<typeof requestContext>;
+};
+
 /** The event of a proxy integration, version 1.0. */
-export function buildEvent(
-  request: IncomingMessage,
-  facts: RequestFacts,
-  body: Buffer,
-  api: Api,
-  match: Match,
-  identity: StackIdentity,
-): object {
+export function buildEvent(call: Call, body: Buffer, authorizer?: AuthorizerContext): object {
+  const { request, facts, api, match } = call;
   const headers = headerLists(request, facts);
-  const query = new URLSearchParams(facts.query);
-  const queryLists = Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name)]));
+  const query = queryLists(facts);
   const contentType = headerOf(headers, 'content-type');
   const isBinary = matchesMediaType(contentType ?? 'application/json', api.binaryMediaTypes);
   return {
     resource: match.route.resourcePath,
     path: facts.path,
     httpMethod: facts.method,
-    headers: lastOf(headers),
+    headers: orNull(lastOf(headers)),
     multiValueHeaders: orNull(headers),
-    queryStringParameters: lastOf(queryLists),
-    multiValueQueryStringParameters: orNull(queryLists),
+    queryStringParameters: orNull(lastOf(query)),
+    multiValueQueryStringParameters: orNull(query),
     pathParameters: orNull(match.pathParameters),
     stageVariables: null,
-    requestContext: requestContext(
-      facts,
-      api,
-      match,
-      identity,
-      headerOf(headers, 'user-agent'),
-      headerOf(headers, 'host'),
-    ),
+    requestContext: { ...requestContext(call, headers), ...(authorizer === undefined ? {} : { authorizer }) },
     body: body.length === 0 ? null : body.toString(isBinary ? 'base64' : 'utf8'),
     isBase64Encoded: isBinary && body.length > 0,
   };
 }
 
-function requestContext(
-  facts: RequestFacts,
-  api: Api,
-  match: Match,
-  identity: StackIdentity,
-  userAgent: string | undefined,
-  host: string | undefined,
-): object {
+/** What the authorizer of a method is asked. */
+export function buildAuthorizerEvent(call: Call): AuthorizerEvent {
+  const { request, facts, api, match, identity } = call;
+  const headers = headerLists(request, facts);
+  const query = queryLists(facts);
+  const invoked = `${api.id}/${api.stage}/${facts.method}${facts.path}`;
+  return {
+    type: 'REQUEST',
+    methodArn: `arn:aws:execute-api:${identity.region}:${identity.accountId}:${invoked}`,
+    resource: match.route.resourcePath,
+    path: facts.path,
+    httpMethod: facts.method,
+    headers: lastOf(headers),
+    multiValueHeaders: headers,
+    queryStringParameters: lastOf(query),
+    multiValueQueryStringParameters: query,
+    pathParameters: match.pathParameters,
+    stageVariables: {},
+    requestContext: requestContext(call, headers),
+  };
+}
+
+function requestContext({ facts, api, match, identity }: Call, headers: Record<string, string[]>) {
   return {
     resourceId: match.route.resourceId,
     resourcePath: match.route.resourcePath,
@@ -94,10 +115,10 @@ function requestContext(
       cognitoAuthenticationType: null,
       cognitoAuthenticationProvider: null,
       userArn: null,
-      userAgent: userAgent ?? null,
+      userAgent: headerOf(headers, 'user-agent') ?? null,
       user: null,
     },
-    domainName: host ?? null,
+    domainName: headerOf(headers, 'host') ?? null,
     apiId: api.id,
   };
 }
@@ -125,6 +146,11 @@ function headerLists(request: IncomingMessage, facts: RequestFacts): Record<stri
   return lists;
 }
 
+function queryLists(facts: RequestFacts): Record<string, string[]> {
+  const query = new URLSearchParams(facts.query);
+  return Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name)]));
+}
+
 /** Whether a Content-Type or Accept value is one of an API's binary media types, which may have wildcards. */
 export function matchesMediaType(value: string, mediaTypes: string[]): boolean {
   const wanted = (value.split(';')[0] ?? '').trim().toLowerCase();
@@ -141,8 +167,8 @@ function headerOf(lists: Record<string, string[]>, lowerName: string): string | 
     .at(-1);
 }
 
-function lastOf(lists: Record<string, string[]>): Record<string, string> | null {
-  return orNull(Object.fromEntries(Object.entries(lists).map(([name, values]) => [name, values.at(-1) ?? ''])));
+function lastOf(lists: Record<string, string[]>): Record<string, string> {
+  return Object.fromEntries(Object.entries(lists).map(([name, values]) => [name, values.at(-1) ?? '']));
 }
 
 function orNull<T>(values: Record<string, T>): Record<string, T> | null {

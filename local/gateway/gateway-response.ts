@@ -13,6 +13,9 @@ export type GatewayAnswer = { status: number; headers: [string, string][]; body:
 export type GatewayResponses = (type: ResponseType, context: ResponseContext) => GatewayAnswer;
 
 const defaults = {
+  UNAUTHORIZED: { status: 401, message: 'Unauthorized' },
+  ACCESS_DENIED: { status: 403, message: 'User is not authorized to access this resource' },
+  AUTHORIZER_CONFIGURATION_ERROR: { status: 500, message: null },
   MISSING_AUTHENTICATION_TOKEN: { status: 403, message: 'Missing Authentication Token' },
   REQUEST_TOO_LARGE: { status: 413, message: 'Request Too Long' },
   INTEGRATION_TIMEOUT: { status: 504, message: 'Endpoint request timed out' },
@@ -45,7 +48,7 @@ export function readGatewayResponses(template: Template, scope: StackScope, apiI
     ];
     const variables = {
       ...context,
-      'error.message': message,
+      'error.message': message ?? '',
       'error.messageString': JSON.stringify(message),
       'error.responseType': type,
     };
@@ -67,6 +70,9 @@ export function readGatewayResponses(template: Template, scope: StackScope, apiI
 }
 
 const errorTypes: Record<ResponseType, string> = {
+  UNAUTHORIZED: 'UnauthorizedException',
+  ACCESS_DENIED: 'AccessDeniedException',
+  AUTHORIZER_CONFIGURATION_ERROR: 'AuthorizerConfigurationException',
   MISSING_AUTHENTICATION_TOKEN: 'MissingAuthenticationTokenException',
   REQUEST_TOO_LARGE: 'RequestTooLargeException',
   INTEGRATION_TIMEOUT: 'InternalServerErrorException',

@@ -1,6 +1,6 @@
-import type { Integration, Route } from './api.ts';
+import type { Method, Route } from './api.ts';
 
-export type Match = { route: Route; integration: Integration; pathParameters: Record<string, string> };
+export type Match = { route: Route; method: Method; pathParameters: Record<string, string> };
 
 type Node = {
   literals: Map<string, Node>;
@@ -9,7 +9,7 @@ type Node = {
   route?: Route;
 };
 
-export type Matcher = (method: string, path: string) => Match | undefined;
+export type Matcher = (methodName: string, path: string) => Match | undefined;
 
 /**
  * Finds the route of a path such as `/things/1`: literal segments before variables, variables before `{proxy+}`. The
@@ -23,11 +23,11 @@ export function createMatcher(routes: Route[]): Matcher {
       route.resourcePath.split('/').filter((part) => part !== ''),
       route,
     );
-  return (method, path) => {
+  return (name, path) => {
     const segments = path === '/' || path === '' ? [] : path.slice(1).split('/');
     const found = descend(root, segments, {});
-    const integration = found?.route.methods.get(method) ?? found?.route.methods.get('ANY');
-    return found === undefined || integration === undefined ? undefined : { ...found, integration };
+    const method = found?.route.methods.get(name) ?? found?.route.methods.get('ANY');
+    return found === undefined || method === undefined ? undefined : { ...found, method };
   };
 }
 
@@ -47,11 +47,7 @@ function insert(node: Node, [part, ...rest]: string[], route: Route): void {
   insert(next, rest, route);
 }
 
-function descend(
-  node: Node,
-  segments: string[],
-  given: Record<string, string>,
-): Omit<Match, 'integration'> | undefined {
+function descend(node: Node, segments: string[], given: Record<string, string>): Omit<Match, 'method'> | undefined {
   const [segment, ...rest] = segments;
   if (segment === undefined) return node.route === undefined ? undefined : { route: node.route, pathParameters: given };
   const literal = node.literals.get(decoded(segment));

@@ -1,14 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { InvokeOutcome } from '../lambda/instance.ts';
-import type { FunctionPool } from '../lambda/pool.ts';
 import { messageOf } from '../stack-error.ts';
 import type { StackIdentity } from '../template/scope.ts';
 import { readAnswer } from './answer.ts';
 import type { Api } from './api.ts';
+import type { AuthorizerContext } from './authorizer.ts';
 import { readBody } from './body.ts';
-import { buildEvent, type RequestFacts } from './event.ts';
+import { buildAuthorizerEvent, buildEvent, type Call, type RequestFacts } from './event.ts';
 import type { GatewayAnswer, ResponseType } from './gateway-response.ts';
+import { invokeWithin } from './invoke-within.ts';
 import { createMatcher, type Matcher } from './match.ts';
 
 const maxBodyBytes = 10 * 1024 * 1024;
@@ -73,11 +73,14 @@ async function handle(
   const body = await readBody(request, maxBodyBytes);
   if (body.kind === 'gone') return;
   if (body.kind === 'too-large') return refuse('REQUEST_TOO_LARGE');
-  const { integration } = match;
+  const call: Call = { request, facts, api: found.api, match, identity: found.identity };
+  const admitted = await authorize(call, log);
+  if (admitted.kind === 'refused') return refuse(admitted.response);
+  const { integration } = match.method;
   if (integration.kind === 'mock') {
     return send(response, facts, { status: integration.status, headers: integration.headers, body: Buffer.alloc(0) });
   }
-  const event = JSON.stringify(buildEvent(request, facts, body.bytes, found.api, match, found.identity));
+  const event = JSON.stringify(buildEvent(call, body.bytes, admitted.context));
   if (Buffer.byteLength(event) > maxEventBytes) return refuse('REQUEST_TOO_LARGE');
   const outcome = await invokeWithin(integration.pool, event, integration.timeoutMs);
   switch (outcome.kind) {
@@ -94,26 +97,22 @@ async function handle(
   }
 }
 
-// Past the limit the client is answered and the function runs on; an invocation that still waits for its turn is dropped.
-async function invokeWithin(
-  pool: FunctionPool,
-  event: string,
-  timeoutMs: number,
-): Promise<InvokeOutcome | { kind: 'timed-out' }> {
-  const limit = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const timedOut = new Promise<{ kind: 'timed-out' }>((resolve) => {
-    timer = setTimeout(() => {
-      resolve({ kind: 'timed-out' });
-      limit.abort();
-    }, timeoutMs);
-  });
-  const invoked = pool.invoke(event, limit.signal);
-  invoked.catch(() => {});
-  try {
-    return await Promise.race([invoked, timedOut]);
-  } finally {
-    clearTimeout(timer);
+type Admitted = { kind: 'admitted'; context?: AuthorizerContext } | { kind: 'refused'; response: ResponseType };
+
+async function authorize(call: Call, log: (line: string) => void): Promise<Admitted> {
+  const { authorizer } = call.match.method;
+  if (authorizer === undefined) return { kind: 'admitted' };
+  const verdict = await authorizer(buildAuthorizerEvent(call));
+  switch (verdict.kind) {
+    case 'allowed':
+      return { kind: 'admitted', context: verdict.context };
+    case 'unauthorized':
+      return { kind: 'refused', response: 'UNAUTHORIZED' };
+    case 'denied':
+      return { kind: 'refused', response: 'ACCESS_DENIED' };
+    case 'misconfigured':
+      log(`the authorizer of ${call.facts.method} ${call.facts.stagePath} failed: ${verdict.why}`);
+      return { kind: 'refused', response: 'AUTHORIZER_CONFIGURATION_ERROR' };
   }
 }
 

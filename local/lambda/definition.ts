@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { localCredentials } from '../clients.ts';
 import { unsupported } from '../stack-error.ts';
+import { localMetadata } from '../template/local-metadata.ts';
 import type { StackScope } from '../template/scope.ts';
 import { parseProperties, resourcesOfType, type Template } from '../template/template.ts';
 
@@ -13,7 +14,7 @@ export type FunctionDefinition = {
   taskRoot: string;
   memoryMb: number;
   timeoutMs: number;
-  /** Its reserved concurrency where it has one, within what this machine can carry. */
+  /** What its metadata or else its reserved concurrency says, within what this machine can carry. */
   maxInstances: number;
   /** Everything its process gets to see; nothing of this process's own. */
   environment: Record<string, string>;
@@ -41,12 +42,13 @@ export function defineFunctions(
   identity: { region: string },
   serviceUrls: Record<string, string>,
 ): FunctionDefinition[] {
-  return resourcesOfType(template, 'AWS::Lambda::Function').map(({ logicalId }) => {
+  return resourcesOfType(template, 'AWS::Lambda::Function').map(({ logicalId, resource }) => {
     const properties = parseProperties(logicalId, functionSchema, scope.properties(logicalId));
     const taskRoot = codeFolder(properties.Code.S3Key);
     if (taskRoot === undefined)
       throw unsupported(logicalId, `its code ${properties.Code.S3Key} is not among the assets`);
     const name = scope.nameOf(logicalId);
+    const { instances } = localMetadata(logicalId, resource);
     const variables = Object.entries(properties.Environment?.Variables ?? {}).map(([key, value]) => [
       key,
       String(value),
@@ -59,7 +61,7 @@ export function defineFunctions(
       taskRoot,
       memoryMb: properties.MemorySize,
       timeoutMs: properties.Timeout * 1000,
-      maxInstances: Math.min(mostInstances, properties.ReservedConcurrentExecutions ?? usualInstances),
+      maxInstances: Math.min(mostInstances, instances ?? properties.ReservedConcurrentExecutions ?? usualInstances),
       environment: {
         ...machineVariables(),
         TZ: ':UTC',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { writeAtomically } from '../data-folder.ts';
 import { StackError } from '../stack-error.ts';
+import { localMetadata } from '../template/local-metadata.ts';
 import type { StackScope } from '../template/scope.ts';
 import { parseProperties, resourcesOfType, type Template } from '../template/template.ts';
 
@@ -13,7 +14,11 @@ export type Secrets = {
   find(nameOrArn: string): Secret | undefined;
   /** The value of a dynamic reference, what stands between `{{resolve:secretsmanager:` and `}}`. */
   resolve(reference: string): string;
+  /** What is printed when the stack is ready: the made value, or which variable gave it. */
+  shown: { description: string; value: string }[];
 };
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 const generateSchema = z.object({
   SecretStringTemplate: z.string().optional(),
@@ -30,23 +35,43 @@ const generateSchema = z.object({
 const secretSchema = z.object({ SecretString: z.string().optional(), GenerateSecretString: generateSchema.optional() });
 const keptSchema = z.record(z.string(), z.object({ text: z.string(), createdAt: z.number() }));
 
-/** Makes the values of the template's secrets, once: they are kept in secrets.json, which only the owner can read. */
-export function openSecrets(template: Template, scope: StackScope, dataPath: string): Secrets {
+/**
+ * Makes the values of the template's secrets, once: they are kept in secrets.json, which only the owner can read. A value that a variable of
+ * `environment` gives is written nowhere; without the variable the kept one counts again.
+ */
+export function openSecrets(
+  template: Template,
+  scope: StackScope,
+  dataPath: string,
+  environment: Environment = {},
+): Secrets {
   const file = join(dataPath, 'secrets.json');
   const kept = readKept(file);
-  const secrets = resourcesOfType(template, 'AWS::SecretsManager::Secret').map(({ logicalId }): Secret => {
+  const shown: Secrets['shown'] = [];
+  const secrets = resourcesOfType(template, 'AWS::SecretsManager::Secret').map(({ logicalId, resource }): Secret => {
     const properties = parseProperties(logicalId, secretSchema, scope.properties(logicalId));
+    const { environmentVariable, print } = localMetadata(logicalId, resource);
     const name = scope.nameOf(logicalId);
-    const generated = () => (properties.GenerateSecretString ? generate(properties.GenerateSecretString) : '{}');
-    const before = kept[name] ?? { text: generated(), createdAt: Date.now() };
+    const arn = scope.arnOf(logicalId);
+    const rules = properties.GenerateSecretString;
+    const given = environmentVariable === undefined ? undefined : environment[environmentVariable];
+    if (rules !== undefined && environmentVariable !== undefined && given !== undefined) {
+      if (given === '') throw new StackError(`${environmentVariable} is empty: give it a value, or unset it`);
+      if (print !== undefined) shown.push({ description: print, value: `as ${environmentVariable} says` });
+      return { name, arn, text: withGenerated(rules, given), createdAt: Date.now() };
+    }
+    const before = kept[name] ?? { text: rules ? generate(rules) : '{}', createdAt: Date.now() };
     kept[name] = properties.SecretString === undefined ? before : { ...before, text: properties.SecretString };
-    return { name, arn: scope.arnOf(logicalId), ...kept[name] };
+    const secret = { name, arn, ...kept[name] };
+    if (print !== undefined) shown.push({ description: print, value: generatedPart(secret, rules) });
+    return secret;
   });
   if (secrets.length > 0) writeAtomically(file, `${JSON.stringify(kept, null, 2)}\n`);
 
   const find = (nameOrArn: string) => secrets.find((secret) => secret.name === nameOrArn || secret.arn === nameOrArn);
   return {
     find,
+    shown,
     resolve(reference) {
       // An ARN holds six colons of its own.
       const parts = reference.split(':');
@@ -82,7 +107,9 @@ function readKept(file: string): z.output<typeof keptSchema> {
   }
 }
 
-function generate(rules: z.output<typeof generateSchema>): string {
+type Rules = z.output<typeof generateSchema>;
+
+function generate(rules: Rules): string {
   const kinds = [
     rules.ExcludeLowercase ? '' : 'abcdefghijklmnopqrstuvwxyz',
     rules.ExcludeUppercase ? '' : 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
@@ -102,7 +129,14 @@ function generate(rules: z.output<typeof generateSchema>): string {
       characters[place] = pick(kind);
     }
   }
-  const password = characters.join('');
-  if (rules.GenerateStringKey === undefined) return password;
-  return JSON.stringify({ ...JSON.parse(rules.SecretStringTemplate ?? '{}'), [rules.GenerateStringKey]: password });
+  return withGenerated(rules, characters.join(''));
+}
+
+function withGenerated({ GenerateStringKey, SecretStringTemplate }: Rules, generated: string): string {
+  if (GenerateStringKey === undefined) return generated;
+  return JSON.stringify({ ...JSON.parse(SecretStringTemplate ?? '{}'), [GenerateStringKey]: generated });
+}
+
+function generatedPart(secret: Secret, rules: Rules | undefined): string {
+  return rules?.GenerateStringKey === undefined ? secret.text : fieldOf(secret, rules.GenerateStringKey);
 }

@@ -1,11 +1,16 @@
 -- Reads arguments in order and checks each before anything is written: Lua does not roll back.
+local call = redis.call
 local at = 0
+
+local function refuse_argument(name, expected)
+  error({ err = 'BADARG ' .. name .. ': expected ' .. expected })
+end
 
 local function text(name, longest)
   at = at + 1
   local value = ARGV[at]
   if value == nil or #value > longest then
-    error({ err = 'BADARG ' .. name .. ': expected at most ' .. longest .. ' bytes' })
+    refuse_argument(name, 'at most ' .. longest .. ' bytes')
   end
   return value
 end
@@ -13,13 +18,13 @@ end
 local function integer(name, low, high)
   at = at + 1
   local value = tonumber(ARGV[at])
-  if value == nil or value ~= math.floor(value) or value < low or value > high then
-    error({ err = 'BADARG ' .. name .. ': expected a whole number from ' .. low .. ' to ' .. high })
+  if value == nil or value % 1 ~= 0 or value < low or value > high then
+    refuse_argument(name, 'a whole number from ' .. low .. ' to ' .. high)
   end
   return value
 end
 
--- '' stands for "no limit" and becomes nil.
+-- '' stands for "none" and becomes nil.
 local function optional_integer(name, low, high)
   if ARGV[at + 1] == '' then
     at = at + 1
@@ -34,7 +39,7 @@ local function moment()
   if given then
     return given
   end
-  local time = redis.call('TIME')
+  local time = call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 

@@ -1,6 +1,6 @@
 -- The dedup key's value: `<state>|<task id>|<fingerprint>`, state `creating` (a lock) or `created` (a pointer).
 local function read_lock(key)
-  local value = redis.call('GET', key)
+  local value = call('GET', key)
   if not value then
     return nil
   end
@@ -9,5 +9,5 @@ local function read_lock(key)
 end
 
 local function write_lock(key, state, id, fingerprint, ttl_ms)
-  redis.call('SET', key, state .. '|' .. id .. '|' .. fingerprint, 'PX', whole(ttl_ms))
+  call('SET', key, state .. '|' .. id .. '|' .. fingerprint, 'PX', whole(ttl_ms))
 end

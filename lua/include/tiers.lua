@@ -1,62 +1,46 @@
--- Tiers of one task, widest first. KEYS holds, from `first_key`, a pair for each: seats, slots. ARGV holds, from where it was read to, for each:
--- its label in the limits hash, its configured inSystem and running ('' = none), and 1 where its sets expire with their last lease.
+-- Tiers of one task, widest first. KEYS holds, from `first_key` to the end, a pair for each: seats, slots (sorted sets: member → moment the lease
+-- lapses). ARGV holds `shared`, how many of them are everybody's (the rest is one client's each, and its sets expire with their last lease), then
+-- for each its label in the limits hash and its configured inSystem and running ('' = none).
 local most_swept = 100
 
 local function read_tiers(first_key)
+  local shared = integer('shared', 0, 16)
   local tiers = {}
-  for index = 1, (#KEYS - first_key + 1) / 2 do
-    local key = first_key + 2 * (index - 1)
-    tiers[index] = {
+  for key = first_key, #KEYS, 2 do
+    tiers[#tiers + 1] = {
       seats = KEYS[key],
       slots = KEYS[key + 1],
+      expires = #tiers >= shared,
       label = text('label', 128),
       configured_in_system = optional_integer('inSystem', 0, 1e6),
       configured_running = optional_integer('running', 0, 1e6),
-      expires = integer('expires', 0, 1) == 1,
     }
   end
   return tiers
 end
 
--- One read of the limits hash: epoch, version and what overrides the configured limits. Epoch nil = Redis lost its data, or never had any.
+-- One read of the limits hash, two where a limit was changed live: `overrides` counts the fields that override configured limits.
+-- Epoch nil = Redis lost its data, or never had any.
 local function read_limits(limits_key, tiers)
-  local fields = { 'epoch', 'version' }
-  for _, tier in ipairs(tiers) do
-    fields[#fields + 1] = 'inSystem:' .. tier.label
-    fields[#fields + 1] = 'running:' .. tier.label
+  local base = call('HMGET', limits_key, 'epoch', 'version', 'overrides')
+  local overridden = {}
+  if base[3] and base[3] ~= '0' then
+    local fields = {}
+    for index, tier in ipairs(tiers) do
+      fields[2 * index - 1] = 'inSystem:' .. tier.label
+      fields[2 * index] = 'running:' .. tier.label
+    end
+    overridden = call('HMGET', limits_key, unpack(fields))
   end
-  local values = redis.call('HMGET', limits_key, unpack(fields))
   for index, tier in ipairs(tiers) do
-    tier.in_system = tonumber(values[2 * index + 1] or nil) or tier.configured_in_system
-    tier.running = tonumber(values[2 * index + 2] or nil) or tier.configured_running
+    tier.in_system = tonumber(overridden[2 * index - 1] or nil) or tier.configured_in_system
+    tier.running = tonumber(overridden[2 * index] or nil) or tier.configured_running
   end
-  return { epoch = tonumber(values[1] or nil), version = tonumber(values[2] or nil) or 0 }
+  return { epoch = tonumber(base[1] or nil), version = tonumber(base[2] or nil) or 0 }
 end
 
 local function alive(key, now)
-  return redis.call('ZCOUNT', key, '(' .. whole(now), '+inf')
-end
-
--- How many live leases `key` holds, given that only `room` or more of them matter: sweeps what lapsed when the set looks full.
-local function count_sweeping(key, now, full_at)
-  local count = redis.call('ZCARD', key)
-  if count < full_at then
-    return count
-  end
-  local lapsed = redis.call('ZCOUNT', key, '-inf', whole(now))
-  if lapsed == 0 then
-    return count
-  end
-  redis.call('ZREMRANGEBYRANK', key, 0, math.min(lapsed, most_swept) - 1)
-  return count - lapsed
-end
-
--- Raises (never lowers) a lease, and lets a client's own set go with its last one.
-local function hold(key, score, member, expires)
-  redis.call('ZADD', key, 'GT', whole(score), member)
-  if expires and redis.call('PEXPIREAT', key, whole(score), 'GT') == 0 and redis.call('PTTL', key) == -1 then
-    redis.call('PEXPIREAT', key, whole(score))
-  end
+  return call('ZCOUNT', key, '(' .. whole(now), '+inf')
 end
 
 -- Four integers a tier: inSystem in use and limit, running in use and limit; -1 = no limit.

@@ -45,6 +45,7 @@ test.each<[string, WeirConfig, string]>([
     { ...config, pools: { p: { ...pool, maxRunning: 3 } } },
     'pools.p.running: expected at most maxRunning (3), got 4',
   ],
+  ['no instance reserved', { ...config, reserved: { status: 0 } }, 'reserved.status'],
   ['a pool that is not there', withTask({ pool: 'q' }), 'tasks.0.pool: expected one of p, got q'],
   ['an api without a slash', withTask({ api: 'a' }), 'tasks.0.api: expected <group>/<name>'],
   [

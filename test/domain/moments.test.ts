@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { retryAfterMs } from '../../lib/domain/retry-after.ts';
 import { isTaskId, taskIdTime, toTaskId } from '../../lib/domain/task-id.ts';
 import { toEpochMs } from '../../lib/domain/time.ts';
 
@@ -21,17 +20,3 @@ test.each([
   '017F22E2-79B0-7CC3-98C4-DC0C0C07398F',
   '017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n',
 ])('%j is no task id', (text) => expect(isTaskId(text)).toBe(false));
-
-test.each([
-  [60_000, 4, 15_000, 18_000],
-  [600_000, 1, 30_000, 36_000],
-  [50, 8, 1_000, 1_200],
-  [10_000, 0, 10_000, 12_000],
-  [10_000, undefined, 10_000, 12_000],
-])('tasks of %i ms on %s slots: come back in %i to %i ms', (taskMs, running, least, most) => {
-  const waits = Array.from({ length: 200 }, (_, index) => retryAfterMs(taskMs, running, `client ${index}`));
-  expect(Math.min(...waits)).toBeGreaterThanOrEqual(least);
-  expect(Math.max(...waits)).toBeLessThanOrEqual(most);
-  expect(new Set(waits).size).toBeGreaterThan(50);
-  expect(retryAfterMs(taskMs, running, 'client 1')).toBe(waits[1]);
-});

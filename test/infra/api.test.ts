@@ -20,10 +20,46 @@ test('serves the routes of the design, each from the function that is for it', (
   });
   expect(routes.sort()).toEqual([
     'GET /health weir-main-control',
+    'GET /v1/operator/limits weir-main-control',
+    'GET /v1/operator/slots weir-main-control',
     'GET /v1/queue/status weir-main-control',
     'GET /v1/tasks/{id} weir-main-status',
+    'PATCH /v1/operator/limits weir-main-control',
     'POST /v1/{group}/{name}/tasks weir-main-admit',
+    'PUT /v1/operator/limits weir-main-control',
   ]);
+});
+
+test('every operator route needs a credential, and no other route does', () => {
+  const [authorizerId] = made.all('AWS::ApiGateway::Authorizer')[0] ?? [];
+  for (const [, { Properties }] of made.all('AWS::ApiGateway::Method')) {
+    const guarded = pathOf(Properties.ResourceId?.Ref).startsWith('/v1/operator/');
+    const { AuthorizationType, AuthorizerId } = Properties;
+    expect({ AuthorizationType, AuthorizerId }).toEqual(
+      guarded
+        ? { AuthorizationType: 'CUSTOM', AuthorizerId: { Ref: authorizerId } }
+        : { AuthorizationType: 'NONE', AuthorizerId: undefined },
+    );
+  }
+});
+
+test('the authorizer is asked once a minute for one credential, and not without one', () => {
+  expect(made.only('AWS::ApiGateway::Authorizer').Properties).toMatchObject({
+    Type: 'REQUEST',
+    IdentitySource: 'method.request.header.Authorization',
+    AuthorizerResultTtlInSeconds: 60,
+  });
+});
+
+test('a missing or wrong credential is told how to come back with one', () => {
+  const responses = made.all('AWS::ApiGateway::GatewayResponse').map(([, { Properties }]) => Properties);
+  const of = (type: string) => responses.find(({ ResponseType }) => ResponseType === type);
+  const unauthorized = of('UNAUTHORIZED');
+  expect(unauthorized.StatusCode).toBe('401');
+  expect(unauthorized.ResponseParameters['gatewayresponse.header.WWW-Authenticate']).toBe("'Bearer'");
+  expect(JSON.parse(unauthorized.ResponseTemplates['application/json'])).toMatchObject({ code: 'unauthorized' });
+  expect(of('ACCESS_DENIED').StatusCode).toBe('403');
+  expect(JSON.parse(of('ACCESS_DENIED').ResponseTemplates['application/json'])).toMatchObject({ code: 'forbidden' });
 });
 
 test('is regional, in a stage named api, and takes multipart bodies as bytes', () => {
@@ -68,5 +104,8 @@ test('the outputs are lines to copy, with the URL in them', () => {
   expect(outputs.every(({ Description }) => Description !== undefined)).toBe(true);
   const lines = outputs.map(({ Value }) => JSON.stringify(Value));
   expect(lines.filter((line) => line.includes('curl ')).length).toBeGreaterThanOrEqual(4);
+  const operators = lines.filter((line) => line.includes('/operator/'));
+  expect(operators.length).toBeGreaterThanOrEqual(3);
+  expect(operators.every((line) => line.includes('Bearer $WEIR_OPERATOR_TOKEN'))).toBe(true);
   expect(lines.every((line) => line.includes('.execute-api.') && line.includes('/api/v1'))).toBe(true);
 });

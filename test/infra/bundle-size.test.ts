@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bundle } from '../../infra/bundle.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-bundle-'));
-const functions = ['admit', 'status', 'control', 'reconcile', 'work'] as const;
+const functions = ['authorize', 'admit', 'status', 'control', 'reconcile', 'work'] as const;
 let bytes: Awaited<ReturnType<typeof bundle>>;
 
 beforeAll(async () => {
@@ -14,9 +14,10 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test.each([
+  ['authorize', 320_000],
   ['admit', 1_050_000],
-  ['status', 500_000],
-  ['control', 750_000],
+  ['status', 800_000],
+  ['control', 850_000],
   ['reconcile', 800_000],
   ['work', 1_000_000],
 ] as const)('%s loads at most %i bytes when it starts', (name, most) => {

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { type FunctionName, settings } from '../../lib/settings.ts';
+import shipped from '../../weir.config.ts';
 import { Synthesized } from './synthesize.ts';
 
 const made = new Synthesized();
 const functions = made.all('AWS::Lambda::Function').map(([, { Properties }]) => Properties);
-const names = ['admit', 'control', 'reconcile', 'status', 'work-conversions', 'work-examples'];
+const names = ['admit', 'authorize', 'control', 'reconcile', 'status', 'work-conversions', 'work-examples'];
 
 test('makes the functions of the design, and no work function for a pool without a task', () => {
   expect(functions.map(({ FunctionName }) => FunctionName).sort()).toEqual(names.map((name) => `weir-main-${name}`));
@@ -43,9 +44,20 @@ test('a worker has the memory of its pool and the time of its longest task with 
   expect(made.fn('work-examples').Properties).toMatchObject({ MemorySize: 1_024, Timeout: 665 });
 });
 
+test('no function has reserved concurrency unless the config says so: an account with a small quota cannot give it', () => {
+  for (const { ReservedConcurrentExecutions } of functions) expect(ReservedConcurrentExecutions).toBeUndefined();
+  const reserved = new Synthesized({ config: { ...shipped, reserved: { status: 200 } } });
+  expect(reserved.fn('status').Properties.ReservedConcurrentExecutions).toBe(200);
+  expect(reserved.fn('admit').Properties.ReservedConcurrentExecutions).toBeUndefined();
+});
+
+test('long polls have more instances than other functions on one machine', () => {
+  expect(made.fn('status').Metadata).toMatchObject({ local: { instances: 20 } });
+});
+
 test('only functions that use the cache are in the VPC, in subnets without a route out', () => {
   const inside = functions.filter(({ VpcConfig }) => VpcConfig !== undefined).map(({ FunctionName }) => FunctionName);
-  expect(inside.sort()).toEqual(names.filter((name) => name !== 'status').map((name) => `weir-main-${name}`));
+  expect(inside.sort()).toEqual(names.filter((name) => name !== 'authorize').map((name) => `weir-main-${name}`));
   for (const { Environment, VpcConfig } of functions) {
     expect(VpcConfig !== undefined).toBe('WEIR_REDIS_URL' in (Environment?.Variables ?? {}));
   }
@@ -61,5 +73,5 @@ test('the schedule starts reconcile each minute and never catches up', () => {
     MaximumEventAgeInSeconds: 60,
     MaximumRetryAttempts: 0,
   });
-  expect(made.fn('reconcile').Properties.Timeout).toBeLessThan(60);
+  expect(made.fn('reconcile').Properties.Timeout, 'a rebuild waits 15 s').toBe(120);
 });

@@ -8,9 +8,10 @@ describe('each function does on the table what it is for', () => {
   test.each([
     ['admit', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']],
     ['status', ['dynamodb:GetItem']],
-    ['control', []],
+    ['control', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query', 'dynamodb:UpdateItem']],
+    ['authorize', []],
     ['work-conversions', change],
-    ['reconcile', [...change, 'dynamodb:Query'].sort()],
+    ['reconcile', [...change, 'dynamodb:PutItem', 'dynamodb:Query'].sort()],
   ])('%s: %j', (name, actions) => {
     expect(made.actions(name, 'dynamodb')).toEqual(actions);
   });
@@ -27,9 +28,36 @@ describe('each function does on files what it is for', () => {
   });
 });
 
-test('only reconcile queries, and only the index of open tasks', () => {
+test('only reconcile queries an index, that of open tasks', () => {
   const query = made.statements('reconcile').find(({ Action }) => Action === 'dynamodb:Query');
   expect(JSON.stringify(query?.Resource)).toContain('/index/open"');
+  for (const name of ['admit', 'status', 'control', 'work-examples', 'authorize'])
+    expect(JSON.stringify(made.statements(name))).not.toContain('/index/');
+});
+
+test('authorize reads the operator’s secret and does nothing else', () => {
+  const [secret] = made
+    .all('AWS::SecretsManager::Secret')
+    .find(([, { Properties }]) => Properties.Name === 'weir-main-operator') ?? [''];
+  expect(made.statements('authorize')).toEqual([
+    { Action: 'secretsmanager:GetSecretValue', Effect: 'Allow', Resource: { Ref: secret } },
+  ]);
+  for (const name of ['admit', 'status', 'control', 'work-examples', 'reconcile'])
+    expect(JSON.stringify(made.statements(name))).not.toContain(`"Ref":"${secret}"`);
+});
+
+test('admit, control and the workers wake reconcile, and nobody else does', () => {
+  const mend = made.all('AWS::SQS::Queue').find(([, { Properties }]) => Properties.QueueName === 'weir-main-mend')?.[0];
+  const senders = ['admit', 'authorize', 'control', 'reconcile', 'status', 'work-conversions', 'work-examples'].filter(
+    (name) =>
+      made
+        .statements(name)
+        .some(
+          ({ Action, Resource }) =>
+            [Action].flat().includes('sqs:SendMessage') && JSON.stringify(Resource).includes(`"${mend}"`),
+        ),
+  );
+  expect(senders).toEqual(['admit', 'control', 'work-conversions', 'work-examples']);
 });
 
 test('no statement allows every action or every resource', () => {

@@ -70,6 +70,20 @@ test('the cache evicts nothing, talks TLS only, wants a password and survives a 
   expect(JSON.stringify(AuthToken)).toMatch(/\{\{resolve:secretsmanager:.*:SecretString:password::\}\}/);
 });
 
+test('the operator’s token is made by the account, and on one machine by a variable', () => {
+  const found = made.all('AWS::SecretsManager::Secret').map(([, secret]) => secret);
+  const secret = found.find(({ Properties }) => Properties.Name === 'weir-main-operator');
+  expect(secret?.Properties.GenerateSecretString).toMatchObject({
+    SecretStringTemplate: '{}',
+    GenerateStringKey: 'token',
+    PasswordLength: 48,
+    ExcludePunctuation: true,
+  });
+  expect(secret?.Metadata).toMatchObject({
+    local: { environmentVariable: 'WEIR_OPERATOR_TOKEN', print: 'Operator token' },
+  });
+});
+
 test('functions are told the address by which a cluster is found', () => {
   const url = made.fn('admit').Properties.Environment?.Variables?.WEIR_REDIS_URL?.['Fn::Join']?.[1];
   expect(url).toEqual([

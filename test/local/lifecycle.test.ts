@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
@@ -33,11 +33,33 @@ function clients(runner: Runner) {
   return { dynamodb: new DynamoDBClient(settings(dynamodb?.port)), sqs: new SQSClient(settings(sqs?.port)) };
 }
 
+function printedToken(runner: Runner): string | undefined {
+  return /The fixture token\n\s+([A-Za-z0-9]{32})\n/.exec(runner.said())?.[1];
+}
+
+async function readToken(runner: Runner): Promise<string> {
+  const kept = Object.keys(JSON.parse(readFileSync(join(dataDir, 'secrets.json'), 'utf8')));
+  const SecretId = kept.find((name) => name.startsWith('Fixture-Token'));
+  const response = await fetch(`http://127.0.0.1:${runner.state().secrets?.port}`, {
+    method: 'POST',
+    headers: { 'X-Amz-Target': 'secretsmanager.GetSecretValue' },
+    body: JSON.stringify({ SecretId }),
+  });
+  const { SecretString } = JSON.parse(await response.text());
+  return JSON.parse(SecretString).token;
+}
+
+function filesWith(folder: string, text: string): string[] {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.map((entry) => join(entry.parentPath, entry.name)).filter((file) => readFileSync(file).includes(text));
+}
+
 const key = { pk: { S: 'a' }, sk: { S: 'b' } };
 
 // One story on one data folder, each test going on where the last one stopped.
 describe('on one data folder', () => {
   let password: string | undefined;
+  let token: string | undefined;
 
   test('a first start synthesizes, and its state names every process', { timeout: 60_000 }, async () => {
     const runner = start();
@@ -51,6 +73,8 @@ describe('on one data folder', () => {
     expect(statSync(join(dataDir, 'stack.json')).mode & 0o777).toBe(0o600);
     expect(statSync(join(dataDir, 'secrets.json')).mode & 0o777).toBe(0o600);
     password = runner.state().redis?.password;
+    token = printedToken(runner);
+    expect(await readToken(runner)).toBe(token);
 
     const { dynamodb, sqs } = clients(runner);
     await dynamodb.send(
@@ -106,6 +130,7 @@ describe('on one data folder', () => {
     const { Messages } = await sqs.send(new ReceiveMessageCommand({ QueueUrl: runner.state().queues.DeadB2807C34 }));
     expect(Messages?.[0]?.Body).toBe('kept');
     expect(runner.state().redis?.password).toBe(password);
+    expect(printedToken(runner)).toBe(token);
   });
 
   test('what a killed runner left is ended by the next start', { timeout: 60_000 }, async () => {
@@ -115,8 +140,12 @@ describe('on one data folder', () => {
     killed.child.kill('SIGKILL');
     await killed.exit();
     expect(isAlive(redis?.pid ?? 0)).toBe(true);
-    const next = start();
+    const next = start(dataDir, { WEIR_FIXTURE_TOKEN: 'given by hand' });
     await next.ready();
+    expect(next.said()).toContain('unchanged');
+    expect(next.said()).toMatch(/The fixture token\n\s+as WEIR_FIXTURE_TOKEN says\n/);
+    expect(await readToken(next)).toBe('given by hand');
+    expect(filesWith(dataDir, 'given by hand')).toEqual([]);
     expect(next.said()).toContain(`ending redis (pid ${redis?.pid}), left by a runner that was killed`);
     expect(areGone([redis?.pid ?? 0, dynamodb?.pid ?? 0])).toBe(true);
     const { dynamodb: client } = clients(next);

@@ -50,13 +50,31 @@ const mapping = (extra: { [key: string]: Value }): Resource => ({
   Type: 'AWS::Lambda::EventSourceMapping',
   Properties: { EventSourceArn: { 'Fn::GetAtt': ['Q', 'Arn'] }, FunctionName: { Ref: 'F' }, ...extra },
 });
+const authorizer = (extra: { [key: string]: Value }): Resource => ({
+  Type: 'AWS::ApiGateway::Authorizer',
+  Properties: {
+    RestApiId: { Ref: 'Api' },
+    Type: 'REQUEST',
+    AuthorizerUri: uri('2015-03-31/functions/arn:aws:lambda:us-east-1:000000000000:function:F/invocations'),
+    IdentitySource: 'method.request.header.Authorization',
+    ...extra,
+  },
+});
 const schedule = (expression: string): Resource => ({
   Type: 'AWS::Scheduler::Schedule',
   Properties: { ScheduleExpression: expression, Target: { Arn: { 'Fn::GetAtt': ['F', 'Arn'] } } },
 });
 
 test('a template with all that is supported is read', () => {
-  read({ ...base, X: method({}), Y: mapping({ BatchSize: 5 }), Z: schedule('rate(5 minutes)') });
+  const guarded = method({ AuthorizationType: 'CUSTOM', AuthorizerId: { Ref: 'A' }, HttpMethod: 'PUT' });
+  read({
+    ...base,
+    A: authorizer({}),
+    W: guarded,
+    X: method({}),
+    Y: mapping({ BatchSize: 5 }),
+    Z: schedule('rate(5 minutes)'),
+  });
 });
 
 const rows: [string, Resource, RegExp][] = [
@@ -65,7 +83,21 @@ const rows: [string, Resource, RegExp][] = [
     method({}, { ResponseTransferMode: 'STREAM' }),
     /^X: Integration.ResponseTransferMode: .*streaming/,
   ],
-  ['an authorizer', method({ AuthorizationType: 'CUSTOM' }), /^X: AuthorizationType: .*authorizers/],
+  ['authorization by IAM', method({ AuthorizationType: 'AWS_IAM' }), /^X: AuthorizationType: only NONE and CUSTOM/],
+  [
+    'an authorizer elsewhere',
+    method({ AuthorizationType: 'CUSTOM', AuthorizerId: 'other' }),
+    /^X: AuthorizerId: other is no authorizer/,
+  ],
+  ['an authorizer of another type', authorizer({ Type: 'TOKEN' }), /^X: Type: only REQUEST/],
+  ['an authorizer’s function elsewhere', authorizer({ AuthorizerUri: 'x' }), /^X: AuthorizerUri: x is no function/],
+  [
+    'an identity source that is no header and no query parameter',
+    authorizer({ IdentitySource: 'method.request.header.A, stageVariables.B' }),
+    /^X: IdentitySource: stageVariables.B/,
+  ],
+  ['kept results without an identity source', authorizer({ IdentitySource: '' }), /^X: IdentitySource: needed/],
+  ['an unknown wish', { ...fn(), Metadata: { local: { color: 'red' } } }, /^X: Metadata.local: /],
   ['an API key', method({ ApiKeyRequired: true }), /^X: ApiKeyRequired: /],
   ['another integration', method({}, { Type: 'HTTP_PROXY' }), /^X: Integration.Type: /],
   ['a function elsewhere', method({}, { Uri: uri('2015-03-31/functions/other/invocations') }), /^X: Integration.Uri: /],

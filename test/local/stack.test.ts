@@ -157,6 +157,65 @@ describe('the gateway', () => {
   });
 });
 
+describe('an authorizer', () => {
+  const asked = async (credential: string | undefined, path = '/guarded') => {
+    const response = await get(path, credential === undefined ? {} : { authorization: credential });
+    return { status: response.status, headers: response.headers, body: JSON.parse(await response.text()) };
+  };
+
+  test('is not asked without its identity source', async () => {
+    const { status, headers, body } = await asked(undefined);
+    expect(status).toBe(401);
+    expect(headers.get('www-authenticate')).toBe('Bearer');
+    expect(body).toEqual({ title: 'unauthorized' });
+    expect(runner.state().functions.some(({ name }) => name === 'Gatekeeper')).toBe(false);
+  });
+
+  test.each([
+    ['throws Error(Unauthorized)', 'who', 401, { title: 'unauthorized' }],
+    ['denies', 'deny', 403, { message: 'User is not authorized to access this resource' }],
+    ['throws anything else', 'throw', 500, { title: 'server' }],
+    ['gives no policy', 'malformed', 500, { title: 'server' }],
+  ])('that %s keeps the function from being called', async (_, credential, status, body) => {
+    expect(await asked(credential)).toMatchObject({ status, body });
+  });
+
+  test('that allows gives its context to the function, as text', async () => {
+    const { status, body } = await asked('allow all', '/guarded/a?x=1&x=2');
+    expect(status).toBe(200);
+    const { authorizer } = body.event.requestContext;
+    expect(authorizer).toMatchObject({
+      principalId: 'somebody',
+      calls: expect.stringMatching(/^\d+$/),
+      admin: 'true',
+      integrationLatency: expect.any(Number),
+    });
+    const seen = JSON.parse(authorizer.event);
+    expect(seen).toMatchObject({
+      type: 'REQUEST',
+      methodArn: expect.stringMatching(/^arn:aws:execute-api:us-east-1:000000000000:\w{10}\/live\/GET\/guarded\/a$/),
+      resource: '/guarded/{part}',
+      path: '/guarded/a',
+      httpMethod: 'GET',
+      headers: { authorization: 'allow all' },
+      multiValueHeaders: { authorization: ['allow all'] },
+      queryStringParameters: { x: '2' },
+      multiValueQueryStringParameters: { x: ['1', '2'] },
+      pathParameters: { part: 'a' },
+      stageVariables: {},
+      requestContext: { stage: 'live', path: '/live/guarded/a', identity: { sourceIp: '127.0.0.1' } },
+    });
+    expect(seen).not.toHaveProperty('body');
+  });
+
+  test('is asked once for one credential, and its policy is judged for each method', async () => {
+    const calls = async (path: string) => (await asked('allow again', path)).body.event.requestContext.authorizer.calls;
+    expect(await calls('/guarded')).toBe(await calls('/guarded/b'));
+    expect((await asked('only this')).status).toBe(200);
+    expect((await asked('only this', '/guarded/b')).status).toBe(403);
+  });
+});
+
 describe('a function', () => {
   test('sees its own environment and none of the runner’s', async () => {
     const { environment } = JSON.parse(await (await get('/things/1')).text());

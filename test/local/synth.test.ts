@@ -56,6 +56,29 @@ test('is repeated only when something it reads has changed', { timeout: 60_000 }
   expect(await isFresh()).toBe(true);
 });
 
+test('is not repeated when a variable changes that only gives a secret its value', { timeout: 60_000 }, async () => {
+  const secret = (local: object) =>
+    write('resources.json', JSON.stringify({ S: { Type: 'AWS::SecretsManager::Secret', Metadata: { local } } }));
+  secret({ environmentVariable: 'WEIR_TOKEN' });
+  vi.stubEnv('WEIR_TOKEN', 'first');
+  expect(await isFresh()).toBe(true);
+  vi.stubEnv('WEIR_TOKEN', 'second');
+  expect(await isFresh()).toBe(false);
+  vi.stubEnv('WEIR_TOKEN_OF_OTHERS', 'x');
+  expect(await isFresh()).toBe(true);
+  secret({});
+  expect(await isFresh()).toBe(true);
+  vi.stubEnv('WEIR_TOKEN', 'third');
+  expect(await isFresh()).toBe(true);
+});
+
+test('that was interrupted is done again', { timeout: 30_000 }, async () => {
+  expect(await isFresh()).toBe(true);
+  rmSync(join(dataDir, 'cdk.out.sha256'));
+  writeFileSync(join(dataDir, 'cdk.out', 'manifest.json'), '{');
+  expect(await isFresh()).toBe(true);
+});
+
 test('that fails shows the app’s own words, and is tried again', { timeout: 30_000 }, async () => {
   write('resources.json', 'no JSON');
   await expect(synth()).rejects.toThrow(/^cdk synth failed \(exit status \d+\); its own words:\n.*SyntaxError/s);

@@ -172,7 +172,7 @@ describe('how a handler ends', () => {
       attempt: 1,
       failures: 1,
     });
-    const { tiers: uses } = await system.deps.gate.observe(tiers.slice(0, 1));
+    const { tiers: uses } = await system.deps.gate.observe({ tiers: tiers.slice(0, 1) });
     expect(uses[0]).toMatchObject({ inSystem: { inUse: 1 }, running: { inUse: 0 } });
   });
 
@@ -298,6 +298,6 @@ async function dieAt(at: number, when: 'before' | 'after'): Promise<void> {
 
 /** Seats and slots of the pool that are alive: what a dead worker held may lapse by itself. */
 async function openLeases({ deps }: System): Promise<number[]> {
-  const { tiers } = await deps.gate.observe([{ tier: 'pool', name: 'p' }]);
+  const { tiers } = await deps.gate.observe({ tiers: [{ tier: 'pool', name: 'p' }] });
   return [tiers[0]?.inSystem.inUse ?? -1, tiers[0]?.running.inUse ?? -1];
 }

@@ -5,6 +5,7 @@ import * as redis from './redis.ts';
 import { writeLimits } from './redis-rebuild.ts';
 import { send } from './sqs.ts';
 import { times } from './times.ts';
+import * as write from './transitions.ts';
 import { isTerminal, type Limits, reusable } from './world.ts';
 
 type Answer = { key: string; kind: '202' | '200' | 'full' | 'creating' | 'unavailable'; id: string };
@@ -137,12 +138,12 @@ function* announce(me: Me, key: string, id: string): Program {
 /** "After success dueAt moves to now + re-send age. A failed send leaves the task due." */
 export function* sendCounted(me: Me, task: string, number: number): Program {
   const sent = yield* ask(send, { task, number });
-  if (sent.kind !== 'unknown') yield* ask(dynamo.markSent, { id: task, sends: number, now: me.now });
+  if (sent.kind !== 'unknown') yield* ask(write.markSent, { id: task, sends: number, now: me.now });
 }
 
 /** "cancel: one conditional write to cancelled from any open status; seat removed in the same call; the slot stays." */
 export function* cancel(me: Me, { id }: { id: string }): Program {
-  const written = yield* insist(dynamo.cancel, { id, now: me.now });
+  const written = yield* insist(write.cancel, { id, now: me.now });
   const { task } = written;
   if (task?.status === 'cancelled') {
     yield* ask(redis.release, { id, key: task.key, nonce: '', ended: true, reusable: false });
@@ -156,7 +157,7 @@ export function* resume(me: Me, { id, approval }: { id: string; approval: string
   const { now } = me;
   const keep = { id, until: now + times.startWindow };
   const kept = me.holds('keepBeforeResume') ? (yield* ask(redis.keep, keep)).kind === 'kept' : true;
-  const written = yield* ask(dynamo.resume, { id, approval, now, kept });
+  const written = yield* ask(write.resume, { id, approval, now, kept });
   if (written.kind === 'written') yield* sendCounted(me, id, written.task.sends);
 }
 

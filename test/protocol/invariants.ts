@@ -50,9 +50,28 @@ export function slotGranted(world: World): void {
   if (now.size > running) violate(world, 'I1', `${[...now].join(', ')} run, limit ${running}`);
 }
 
+/** I1: a handler that begins with a lapsed lease runs beside whoever took its slot, until its first heartbeat. */
+export function beganWithoutLease(world: World, nonce: string): void {
+  const now = runningNow(world).add(nonce);
+  const { running } = world.ghost.inForce;
+  if (now.size > running)
+    violate(world, 'I1', `${nonce} begins without a lease: ${[...now].join(', ')} run, limit ${running}`);
+}
+
+/** T: a lease that lapsed does not come back for an attempt that still runs by its record: it may have been called lost meanwhile. */
+export function leaseRevived(world: World, id: string, nonce: string): void {
+  const task = world.dynamo.tasks.get(id);
+  if (task?.status === 'running' && task.holder === nonce)
+    violate(world, 'T', `the lost lease of ${nonce} on ${id} comes back`);
+}
+
 /** I2, I4 and I6, at every write to a task item. */
 export function taskWritten(world: World, before: Task | undefined, after: Task): void {
-  if (before !== undefined && isTerminal(before)) {
+  if (
+    before !== undefined &&
+    isTerminal(before) &&
+    (before.status !== after.status || before.finishedAt !== after.finishedAt)
+  ) {
     violate(world, 'I2', `${after.id} was ${before.status} and became ${after.status}`);
   }
   if (isTerminal(after)) return;
@@ -63,8 +82,10 @@ export function taskWritten(world: World, before: Task | undefined, after: Task)
   }
 }
 
-/** I6: one attempt number is started by one nonce. */
-export function attemptStarted(world: World, task: Task): void {
+/** I6: one attempt number is started by one nonce. T: a retry does not start before its time. */
+export function attemptStarted(world: World, before: Task, task: Task): void {
+  if (world.now + 2 * times.skew < before.runAt)
+    violate(world, 'T', `${task.id} starts at ${world.now}, not before ${before.runAt}`);
   const attempt = `${task.id}#${task.attempt}`;
   const first = world.ghost.started.get(attempt);
   if (first !== undefined && first !== task.holder) {
@@ -85,6 +106,11 @@ export function taskExpires(world: World, before: Task): void {
   if (before.status === 'queued' && redisNow(world) < before.deadline) {
     violate(world, 'T', `${before.id} expires at ${redisNow(world)}, its deadline is ${before.deadline}`);
   }
+}
+
+/** T: only a task that waits is given up for its messages. */
+export function taskBuried(world: World, before: Task): void {
+  if (before.status !== 'queued') violate(world, 'T', `${before.id} is buried while it is ${before.status}`);
 }
 
 /** T: a worker whose handler runs under a good lease is not called lost. */

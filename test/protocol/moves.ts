@@ -76,6 +76,12 @@ function resumeWith(world: World, actor: Actor, value: unknown): void {
     }
     live.set(actor, running);
   }
+  const { answers } = world.setup;
+  if (answers !== undefined) {
+    const { service, name } = actor.call.action;
+    const answer = `${service}.${name} → ${(value as { kind: string }).kind}`;
+    answers.set(answer, (answers.get(answer) ?? 0) + 1);
+  }
   const now = world.now + actor.skew;
   actor.log.push({ value, now });
   running.me.now = now;

@@ -2,7 +2,7 @@ import { ask, insist, type Me, type Program, sleep } from './actor.ts';
 import * as dynamo from './dynamo.ts';
 import { openEpoch, restore, takeRebuild, writeLimits } from './redis-rebuild.ts';
 import { seatMargin, times } from './times.ts';
-import { isTerminal, type Task } from './world.ts';
+import { isIndexed, type Task } from './world.ts';
 
 /** Redis lost its data: "the rebuilder takes a lock, waits 15 s, restores limits, seats and holders, then writes a new epoch." */
 export function* rebuild(me: Me): Program {
@@ -24,6 +24,11 @@ export function* rebuild(me: Me): Program {
 
 function* open(me: Me, seen: number): Program<boolean> {
   const epoch = seen + 1;
+  if (seen === 0 && !me.holds('firstEpochInDynamoFirst')) {
+    yield* ask(openEpoch, { nonce: me.name, epoch });
+    yield* ask(dynamo.writeEpoch, { epoch, seen });
+    return false;
+  }
   const written = yield* ask(dynamo.writeEpoch, { epoch, seen });
   if (written.kind !== 'written') return true;
   yield* ask(openEpoch, { nonce: me.name, epoch });
@@ -39,7 +44,7 @@ function* restoreAll(me: Me): Program<boolean> {
   const { ids } = yield* insist(dynamo.open, {});
   for (const id of ids) {
     const { task } = yield* insist(dynamo.read, { id });
-    if (task === undefined || isTerminal(task)) continue;
+    if (task === undefined || !isIndexed(task)) continue;
     const restored = yield* ask(restore, { nonce: me.name, id, ...leasesOf(task) });
     if (restored.kind !== 'restored') return false;
   }
@@ -47,6 +52,8 @@ function* restoreAll(me: Me): Program<boolean> {
 }
 
 function leasesOf({ status, deadline, holder }: Task): { seatUntil: number; holder: string } {
+  // Cancelled while it ran: no seat, but the slot stays until the handler has stopped.
+  if (status === 'cancelled') return { seatUntil: 0, holder };
   if (status === 'running') return { seatUntil: deadline + seatMargin, holder };
   return { seatUntil: status === 'waiting' ? deadline + seatMargin : deadline, holder: '' };
 }

@@ -1,4 +1,4 @@
-import { ask, insist, type Me, type Program } from './actor.ts';
+import { ask, insist, type Me, type Program, sleep } from './actor.ts';
 import { resume, sendCounted } from './api.ts';
 import * as dynamo from './dynamo.ts';
 import { rebuild } from './rebuild.ts';
@@ -6,6 +6,7 @@ import * as redis from './redis.ts';
 import { writeLimits } from './redis-rebuild.ts';
 import { send } from './sqs.ts';
 import { most, times } from './times.ts';
+import * as write from './transitions.ts';
 import { expire } from './worker.ts';
 import { isTerminal, type Task } from './world.ts';
 
@@ -24,7 +25,11 @@ export function* reconcile(me: Me): Program {
 
 function* mend(me: Me, id: string, healthy: boolean): Program {
   const { task } = yield* insist(dynamo.read, { id });
-  if (task === undefined || isTerminal(task) || task.dueAt > me.now) return;
+  if (task === undefined || task.dueAt > me.now) return;
+  if (isTerminal(task)) {
+    if (task.holder !== '' && task.dueAt + times.skew < me.now) yield* ask(write.forgetHolder, { id });
+    return;
+  }
   if (task.status === 'queued') {
     // "queued past deadline → expired · queued and due → send"
     if (me.now > task.deadline + times.skew && healthy) yield* expire(me, task, '');
@@ -43,9 +48,9 @@ function* mend(me: Me, id: string, healthy: boolean): Program {
 function* sendAgain(me: Me, task: Task): Program {
   if (!me.holds('sendsCountedFirst')) {
     yield* ask(send, { task: task.id, number: task.sends + 1 });
-    return void (yield* ask(dynamo.countSend, task));
+    return void (yield* ask(write.countSend, task));
   }
-  const counted = yield* ask(dynamo.countSend, task);
+  const counted = yield* ask(write.countSend, task);
   if (counted.kind === 'written') yield* sendCounted(me, task.id, counted.task.sends);
 }
 
@@ -56,10 +61,10 @@ function* mendRunning(me: Me, task: Task): Program {
   const lease = yield* ask(redis.alive, { id, nonce: holder });
   if (lease.kind === 'unknown' || lease.kind === 'rebuilding') return;
   if (lease.kind === 'alive' && me.holds('requeueChecksSlot')) {
-    return void (yield* ask(dynamo.postpone, { ...own, until: lease.until }));
+    return void (yield* ask(write.postpone, { ...own, until: lease.until }));
   }
   if (task.lost + 1 > most.lostLeases) {
-    const written = yield* ask(dynamo.giveUp, { ...own, now: me.now });
+    const written = yield* ask(write.giveUp, { ...own, now: me.now });
     if (written.kind !== 'written') return;
     return void (yield* ask(redis.release, { id, key, nonce: holder, ended: true, reusable: false }));
   }
@@ -70,7 +75,7 @@ function* mendRunning(me: Me, task: Task): Program {
     if (reply.kind === 'unknown') return;
     kept = reply.kind === 'kept';
   }
-  const written = yield* ask(dynamo.requeue, { ...own, kept, why: 'lost', runAt });
+  const written = yield* ask(write.requeue, { ...own, kept, why: 'lost', runAt });
   if (written.kind !== 'written') return;
   yield* ask(redis.release, { id, key, nonce: holder, ended: false, reusable: false });
   yield* sendAgain(me, written.task);
@@ -94,6 +99,8 @@ function* leases(me: Me): Program {
   for (const { id, madeAt } of held.ids) {
     const askedAt = me.now;
     const { task } = yield* insist(dynamo.read, { id });
+    // A machine may stand still after the read: the age it had then is what counts.
+    if (!me.holds('orphanAgeWhenRead')) yield* sleep(me.now);
     const readAt = me.holds('orphanAgeWhenRead') ? askedAt : me.now;
     const old = readAt - madeAt > times.createDeadline + times.skew + times.orphan || !me.holds('absentSeatWaits');
     const over = task === undefined ? old : isTerminal(task);

@@ -38,7 +38,7 @@ type Restore = { nonce: string; id: string; seatUntil: number; holder: string };
 export const restore = script('restore', (world, { nonce, id, seatUntil, holder }: Restore) => {
   if (!mayRebuild(world, nonce)) return { kind: 'refused' as const };
   const { seats, slots, holders } = world.redis;
-  if (holds(world, 'rebuildRestoresSeats')) seats.set(id, Math.max(seatUntil, seats.get(id) ?? 0));
+  if (seatUntil > 0 && holds(world, 'rebuildRestoresSeats')) seats.set(id, Math.max(seatUntil, seats.get(id) ?? 0));
   if (holder !== '' && holds(world, 'rebuildRestoresSlots')) {
     slots.set(id, redisNow(world) + times.lease);
     holders.set(id, holder);

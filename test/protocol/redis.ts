@@ -1,5 +1,5 @@
 import type { Action } from './actor.ts';
-import { seatGranted, slotGranted } from './invariants.ts';
+import { leaseRevived, seatGranted, slotGranted } from './invariants.ts';
 import { seatMargin, times } from './times.ts';
 import { holds, type Limits, type Lock, redisNow, type World } from './world.ts';
 
@@ -83,6 +83,7 @@ export const acquire = script('acquire', (world, { id, nonce, deadline, epoch }:
   const late = holds(world, 'lateAtTheDeadline') ? now >= deadline : now > deadline;
   if (late && holds(world, 'acquireChecksDeadline')) return { kind: 'late' as const };
   if (lapses > now) return { kind: 'held' as const };
+  if (holder === nonce) leaseRevived(world, id, nonce);
   if (redis.epoch === 0 && holds(world, 'acquireNeedsEpoch')) return { kind: 'rebuilding' as const };
   if (paused) return { kind: 'paused' as const };
   if (countSweeping(redis.slots, now, running) >= running) return { kind: 'busy' as const };

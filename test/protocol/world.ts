@@ -40,6 +40,8 @@ export type Message = {
   readonly send: number;
   readonly receives: number;
   readonly visibleAt: number;
+  /** Which receive ended in a deferral; 0 = none. */
+  readonly deferred: number;
 };
 export type Lock = { readonly id: string; readonly state: 'creating' | 'created'; readonly until: number };
 
@@ -82,11 +84,15 @@ export type Ghost = {
 export type Setup = {
   readonly limits: Limits;
   readonly redisSkew: number;
+  /** A system that never had an epoch; otherwise one is in place. */
+  readonly isNew: boolean;
   /** A write that its caller may only make until a deadline does not land after it. Otherwise it may, within its grace. */
   readonly bounded: boolean;
   /** How long the index may take to show a write. */
   readonly indexLag: number;
   readonly reverted: ReadonlySet<Rule>;
+  /** Counts every answer given, for those who want to see that each occurred. */
+  readonly answers?: Map<string, number> | undefined;
 };
 
 export type World = {
@@ -111,9 +117,9 @@ export function emptyRedis(): Redis {
   return { ...maps, epoch: 0, limits: undefined, rebuilder: undefined };
 }
 
-/** Starts with an epoch in place; `times.rebuildWait` and friends are tested by losing it. */
 export function newWorld(setup: Setup): World {
-  const { limits } = setup;
+  const { limits, isNew } = setup;
+  const epoch = isNew ? 0 : 1;
   return {
     now: 1_000,
     setup,
@@ -121,11 +127,11 @@ export function newWorld(setup: Setup): World {
       tasks: new Map(),
       dedup: new Map(),
       tokens: new Set(),
-      settings: { epoch: 1, limits },
+      settings: { epoch, limits },
       index: new Map(),
       unindexed: new Map(),
     },
-    redis: { ...emptyRedis(), epoch: 1, limits },
+    redis: { ...emptyRedis(), epoch, limits: isNew ? undefined : limits },
     reachable: true,
     queue: [],
     dead: [],
@@ -159,11 +165,16 @@ export function reusable(task: Task, now: number): boolean {
   return task.status === 'succeeded' && now < task.finishedAt + times.reuse;
 }
 
+/** Open tasks, and those cancelled while they ran until nothing is left of their attempt. */
+export function isIndexed(task: Task): boolean {
+  return !isTerminal(task) || (task.status === 'cancelled' && task.holder !== '');
+}
+
 /** The index shows what is written. */
 export function catchUp(world: World, id: string): void {
   const { tasks, index, unindexed } = world.dynamo;
   const task = tasks.get(id);
-  if (task === undefined || isTerminal(task)) index.delete(id);
+  if (task === undefined || !isIndexed(task)) index.delete(id);
   else index.set(id, task.dueAt);
   unindexed.delete(id);
 }
@@ -171,39 +182,4 @@ export function catchUp(world: World, id: string): void {
 export function passTime(world: World, seconds: number): void {
   world.now += seconds;
   for (const [id, since] of world.dynamo.unindexed) if (since + world.setup.indexLag <= world.now) catchUp(world, id);
-}
-
-/** A copy that shares nothing that changes. */
-export function copyWorld(world: World): World {
-  const { dynamo, redis, ghost } = world;
-  return {
-    ...world,
-    dynamo: {
-      tasks: new Map(dynamo.tasks),
-      dedup: new Map(dynamo.dedup),
-      tokens: new Set(dynamo.tokens),
-      settings: dynamo.settings,
-      index: new Map(dynamo.index),
-      unindexed: new Map(dynamo.unindexed),
-    },
-    redis: {
-      ...redis,
-      seats: new Map(redis.seats),
-      slots: new Map(redis.slots),
-      holders: new Map(redis.holders),
-      locks: new Map(redis.locks),
-    },
-    queue: [...world.queue],
-    dead: [...world.dead],
-    actors: world.actors.map((actor) => ({ ...actor, log: [...actor.log] })),
-    late: [...world.late],
-    made: new Map(world.made),
-    ghost: {
-      handlers: new Map(ghost.handlers),
-      unseated: new Set(ghost.unseated),
-      started: new Map(ghost.started),
-      inForce: ghost.inForce,
-      answers: new Map(ghost.answers),
-    },
-  };
 }

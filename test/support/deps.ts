@@ -10,9 +10,11 @@ import { sqsMessages } from '../../lib/adapters/sqs/messages.ts';
 import { checkConfig, type WeirConfig } from '../../lib/config.ts';
 import { toTaskId } from '../../lib/domain/task-id.ts';
 import { toEpochMs } from '../../lib/domain/time.ts';
-import type { AdmitRequest } from '../../lib/operations/admission.ts';
+import type { AdmitRequest, Options } from '../../lib/operations/admission.ts';
 import type { Deps } from '../../lib/operations/deps.ts';
+import { Outlook } from '../../lib/operations/outlook.ts';
 import { type Delivery, type Worked, work } from '../../lib/operations/work.ts';
+import type { Clock } from '../../lib/ports.ts';
 import { defineTask, type TaskDefinition } from '../../lib/task.ts';
 import { newTaskId, openGate, silent } from './gate.ts';
 import { awsClient, openRecords } from './records.ts';
@@ -45,13 +47,15 @@ export async function openSystem(
     s3.destroy();
   });
   const exits: string[] = [];
+  const clock: Clock = { now: () => toEpochMs(Date.now()), sleep: (ms) => sleep(ms) };
   const deps: Deps = {
     weir,
     gate,
+    outlook: new Outlook({ gate, clock }),
     records,
     messages: sqsMessages(sqs, { p: QueueUrl }),
     files: s3Files(s3, bucket),
-    clock: { now: () => toEpochMs(Date.now()), sleep: (ms) => sleep(ms) },
+    clock,
     log: silent,
     newId: newTaskId,
     newNonce: randomUUID,
@@ -137,12 +141,12 @@ export async function drain({ deps, queue }: System): Promise<Worked[]> {
 export function post(
   { deps }: Pick<System, 'deps'>,
   input: unknown,
-  over: Partial<AdmitRequest> & { file?: SubmittedBytes } = {},
+  over: Partial<AdmitRequest> & { file?: SubmittedBytes; options?: Options } = {},
 ): AdmitRequest {
-  const { file, ...rest } = over;
+  const { file, options = {}, ...rest } = over;
   const task = deps.weir.tasks['g/a'];
   if (task === undefined) throw new Error('expected api g/a');
-  const submission = { input: input as never, files: file === undefined ? [] : [file] };
+  const submission = { input: input as never, files: file === undefined ? [] : [file], options };
   return { tenant: 't', ip: '192.0.2.1', method: 'POST', task, submission, ...rest };
 }
 

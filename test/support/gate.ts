@@ -37,7 +37,7 @@ export async function openGate(
     startWindowMs: options.startWindowMs ?? hour,
     now: options.now,
   });
-  if (options.epoch !== null) await gate.beginEpoch(options.epoch ?? 1);
+  if (options.epoch !== null) await gate.restore({ nonce: 'test', lockMs: 1_000, epoch: options.epoch ?? 1 });
   return { gate, connection, stage };
 }
 
@@ -68,7 +68,7 @@ export function ask(over: Partial<Parameters<Gate['admit']>[0]> = {}): Parameter
   };
 }
 
-/** Every key of the cell as one text: two equal dumps mean that nothing was written between them. */
+/** Every lease, lock and limit of the cell as one text: two equal dumps mean that none was written between them. Not the log, nor who was refused. */
 export async function dumpCell(connection: RedisConnection, stage: string): Promise<string> {
   return connection.call('dump', async (client) => {
     const node = client.nodes('master')[0];
@@ -76,7 +76,7 @@ export async function dumpCell(connection: RedisConnection, stage: string): Prom
     const keys: string[] = [];
     for (let cursor = '0', first = true; first || cursor !== '0'; first = false) {
       const [next, found] = await node.scan(cursor, 'MATCH', `{weir:${stage}:0}*`, 'COUNT', 1_000);
-      keys.push(...found);
+      keys.push(...found.filter((key) => !/}:(log$|refusals:)/.test(key)));
       cursor = next;
     }
     const dumps = await Promise.all(

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { createDeflate, deflateSync } from 'node:zlib';
 
 /** The whole document; object 1 is the catalog. */
-export function pdfOf(objects: readonly (string | Buffer)[]): Buffer {
+export function pdfOf(objects: readonly (string | Buffer)[], trailer = ''): Buffer {
   const parts: Buffer[] = [Buffer.from('%PDF-1.7\n')];
   const length = () => parts.reduce((sum, part) => sum + part.length, 0);
   const offsets = objects.map((object, index) => {
@@ -13,7 +13,7 @@ export function pdfOf(objects: readonly (string | Buffer)[]): Buffer {
   });
   const xref = length();
   const size = objects.length + 1;
-  const tail = `xref\n0 ${size}\n0000000000 65535 f \n${offsets.join('')}trailer<</Size ${size}/Root 1 0 R>>\nstartxref\n${xref}\n%%EOF`;
+  const tail = `xref\n0 ${size}\n0000000000 65535 f \n${offsets.join('')}trailer<</Size ${size}/Root 1 0 R${trailer}>>\nstartxref\n${xref}\n%%EOF`;
   return Buffer.concat([...parts, Buffer.from(tail)]);
 }
 

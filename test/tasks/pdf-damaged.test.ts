@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { bombOf, lines, pagesOf, pdfOf, stream } from './build-pdf.ts';
+import { bombOf, flood, lines, pagesOf, pdfOf, stream } from './build-pdf.ts';
 import { fixture, readPdf } from './read-pdf.ts';
 
 const good = pagesOf(lines('first'), lines('second'));
@@ -65,11 +65,30 @@ test.each([
   expect(longestBlockMs).toBeLessThan(1_500);
 });
 
+test('stops reading a page that shows its text a billion times, because it cannot fit into a result', async () => {
+  const form = (next: number, content: string) =>
+    stream(
+      content,
+      `/Type/XObject/Subtype/Form/BBox[0 0 612 792]/Resources<</XObject<</N ${next} 0 R>>/Font<</F1 3 0 R>>>>`,
+    );
+  const nested = Array.from({ length: 9 }, (_, level) => form(7 + level, '/N Do '.repeat(10)));
+  const pages = pdfOf([
+    '<</Type/Catalog/Pages 2 0 R>>',
+    '<</Type/Pages/Kids[4 0 R]/Count 1>>',
+    '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>',
+    '<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 5 0 R/Resources<</XObject<</N 6 0 R>>>>>>',
+    stream('/N Do'),
+    ...nested,
+    form(3, flood(2_000)),
+  ]);
+  await expect(readPdf(pages)).rejects.toMatchObject({ code: 'result_too_large' });
+});
+
 test('stops in the middle of a page when it is told to', async () => {
   const bomb = await bombOf(' ', 800);
   const seen = watchProcess();
   const signal = AbortSignal.timeout(500);
-  await expect(readPdf(bomb, { signal })).rejects.toBe(signal.reason);
+  await expect(readPdf(bomb, { signal })).rejects.toMatchObject({ name: 'TimeoutError' });
   expect(seen.stop().longestBlockMs).toBeLessThan(1_500);
 });
 

@@ -14,6 +14,13 @@ const at = (
   transform: [10, 0, 0, 10, left, 0],
 });
 
+const upright = (bottom: number, str: string): Piece => ({
+  str,
+  dir: 'rtl',
+  width: 20,
+  transform: [0, 10, -10, 0, 50, bottom],
+});
+
 test.each<[string, Piece[], string]>([
   ['nothing', [], ''],
   ['left to right as it comes', [at(50, 'one', 9), at(20, ' ', 3), at(0, 'two', 9)], 'one two'],
@@ -27,6 +34,7 @@ test.each<[string, Piece[], string]>([
     'The words שלום עולם mean hello',
   ],
   ['Arabic letter by letter, as drawn shapes', [at(0, 'ﻢ', 5), at(5, 'ﻗ', 5), at(10, 'ر', 5)], 'رقم'],
+  ['Hebrew on a line that stands upright, as it comes', [upright(0, 'שלום'), upright(20, 'עולם')], 'שלוםעולם'],
   ['radicals in place of characters', [at(0, '⽇本', 20)], '日本'],
 ])('%s', (_, pieces, text) => {
   expect(lineText(pieces)).toBe(text);

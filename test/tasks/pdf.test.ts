@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { flood, lines, pagesOf } from './build-pdf.ts';
+import { flood, lines, pagesOf, pdfOf } from './build-pdf.ts';
 import { fixture, readPdf } from './read-pdf.ts';
 
 const texts = ({ pages }: Awaited<ReturnType<typeof readPdf>>) => pages.map(({ text }) => text);
@@ -14,6 +14,15 @@ test('gives each page its text, lines as lines, and what the document says of it
     ],
   });
   expect((await readPdf(fixture('chromium'))).info).toMatchObject({ title: 'Tides', producer: 'Skia/PDF m156' });
+});
+
+test('leaves out of the info what is empty, too long or a control character', async () => {
+  const info = `/Info<</Title<FEFF0041000000070042>/Author( )/Subject(${'x'.repeat(400)})/Custom(no)>>`;
+  const page = '<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]>>';
+  const read = await readPdf(
+    pdfOf(['<</Type/Catalog/Pages 2 0 R>>', '<</Type/Pages/Kids[3 0 R]/Count 1>>', page], info),
+  );
+  expect(read.info).toEqual({ title: 'AB', subject: 'x'.repeat(300) });
 });
 
 test('reads columns one after the other when they are drawn so', async () => {

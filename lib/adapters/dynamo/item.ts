@@ -30,6 +30,7 @@ const item = z.object({
   deadline: moment,
   dueAt: moment,
   runAt: moment.optional(),
+  expectedBy: moment.optional(),
   sends: z.int(),
   revision: z.int(),
   epoch: z.int(),

@@ -1,16 +1,11 @@
-import {
-  ConditionalCheckFailedException,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { toTaskId } from '../../domain/task-id.ts';
 import type { EpochMs } from '../../domain/time.ts';
 import type { AttemptKey, Cursor, Records } from '../../ports.ts';
 import { bounded } from '../outage.ts';
+import { dynamoSettings } from './cell-settings.ts';
 import { createTask } from './create.ts';
 import { deadShard, shards, taskKey, toRecord } from './item.ts';
 import { type Transition, transition } from './transition.ts';
@@ -18,7 +13,6 @@ import { type Transition, transition } from './transition.ts';
 const pageSize = 100;
 const dedupItem = z.object({ taskId: z.string().transform(toTaskId), fingerprint: z.string(), expiresAt: z.number() });
 const indexKey = z.object({ pk: z.string() });
-const settings = z.object({ epoch: z.int(), begun: z.boolean() });
 
 export type DynamoOptions = {
   readonly client: DynamoDBClient;
@@ -30,8 +24,6 @@ export type DynamoOptions = {
 
 /** DynamoDB behind the `Records` port; PROTOCOL.md says why each condition is as it is. */
 export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Records {
-  const settingsKey = { pk: `S#${stage}#0` };
-
   async function get(key: { pk: string }) {
     const { Item } = await client.send(
       new GetItemCommand({ TableName: table, Key: marshall(key), ConsistentRead: true }),
@@ -40,6 +32,21 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
   }
 
   const write = (key: Parameters<typeof transition>[2], change: Transition) => transition(client, table, key, change);
+
+  async function queryOpen(condition: string, values: Record<string, string | number>, cursor: Cursor | undefined) {
+    const { Items, LastEvaluatedKey } = await client.send(
+      new QueryCommand({
+        TableName: table,
+        IndexName: 'open',
+        KeyConditionExpression: condition,
+        ExpressionAttributeValues: marshall(values),
+        Limit: pageSize,
+        ...(cursor === undefined ? {} : { ExclusiveStartKey: cursor as Record<string, never> }),
+      }),
+    );
+    const keys = (Items ?? []).map((each) => readTaskKey(indexKey.parse(unmarshall(each)).pk));
+    return { keys, cursor: LastEvaluatedKey as Cursor | undefined };
+  }
 
   const records: Records = {
     shards,
@@ -102,35 +109,10 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
     async postpone(key, dueAt) {
       await write(key, { when: running(key), set: { dueAt } });
     },
-    async due(shard, at, cursor) {
-      const { Items, LastEvaluatedKey } = await client.send(
-        new QueryCommand({
-          TableName: table,
-          IndexName: 'open',
-          KeyConditionExpression: 'openShard = :shard AND dueAt <= :now',
-          ExpressionAttributeValues: marshall({ ':shard': `open#${shard}`, ':now': at }),
-          Limit: pageSize,
-          ...(cursor === undefined ? {} : { ExclusiveStartKey: cursor as Record<string, never> }),
-        }),
-      );
-      const keys = (Items ?? []).map((each) => readTaskKey(indexKey.parse(unmarshall(each)).pk));
-      return { keys, cursor: LastEvaluatedKey as Cursor | undefined };
-    },
-    async readEpoch() {
-      const stored = await get(settingsKey);
-      return stored === undefined ? undefined : settings.parse(unmarshall(stored));
-    },
-    async prepareEpoch(epoch) {
-      const Item = marshall({ ...settingsKey, epoch, begun: false });
-      const put = new PutItemCommand({ TableName: table, Item, ConditionExpression: 'attribute_not_exists(pk)' });
-      await client.send(put).catch((error: unknown) => {
-        if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      });
-    },
-    async markEpochBegun(epoch) {
-      const Item = marshall({ ...settingsKey, epoch, begun: true });
-      await client.send(new PutItemCommand({ TableName: table, Item }));
-    },
+    due: (shard, at, cursor) =>
+      queryOpen('openShard = :shard AND dueAt <= :now', { ':shard': `open#${shard}`, ':now': at }, cursor),
+    open: (shard, cursor) => queryOpen('openShard = :shard', { ':shard': `open#${shard}` }, cursor),
+    ...dynamoSettings({ client, table, stage }),
   };
   return bounded('dynamodb', records);
 }

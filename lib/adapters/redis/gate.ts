@@ -2,20 +2,13 @@ import { createDeadlineMs } from '../../domain/protocol.ts';
 import type { Limits } from '../../domain/tiers.ts';
 import { day, type EpochMs, toEpochMs } from '../../domain/time.ts';
 import type { Gate } from '../../ports.ts';
+import type { Cell } from './cell.ts';
 import type { RedisConnection } from './connection.ts';
 import type { CellKeys } from './keys.ts';
-import {
-  acquireScript,
-  admitScript,
-  aliveScript,
-  type Cell,
-  confirmScript,
-  extendScript,
-  keepScript,
-  observeScript,
-  peekScript,
-  releaseScript,
-} from './scripts.ts';
+import { admitScript, confirmScript, peekScript, refuseScript } from './scripts/admission.ts';
+import { limitsScript, restoreScript } from './scripts/cell-settings.ts';
+import { acquireScript, aliveScript, extendScript, keepScript, releaseScript } from './scripts/slots.ts';
+import { ledgerScript, observeScript, timesScript } from './scripts/views.ts';
 
 /** A pointer answers duplicates of a live task; when it lapses first, DynamoDB's dedup item still does. */
 const pointerMs = day;
@@ -30,20 +23,22 @@ export type GateOptions = {
 };
 
 export function redisGate({ connection, ...options }: GateOptions): Gate {
-  const cell: Cell = { ...options, lockMs: createDeadlineMs };
+  const cell: Cell = { ...options, lockMs: createDeadlineMs, pointerMs };
   return {
     peek: (input) => connection.run(peekScript, { cell, input }),
     admit: (input) => connection.run(admitScript, { cell, input }),
-    confirm: (input) => connection.run(confirmScript, { cell, input: { ...input, pointerMs } }),
+    refuse: (input) => connection.run(refuseScript, { cell, input }),
+    confirm: (input) => connection.run(confirmScript, { cell, input }),
     acquire: (input) => connection.run(acquireScript, { cell, input }),
     extend: (input) => connection.run(extendScript, { cell, input }),
     keep: (input) => connection.run(keepScript, { cell, input }),
     release: (input) => connection.run(releaseScript, { cell, input }),
     alive: (input) => connection.run(aliveScript, { cell, input }),
     observe: (input) => connection.run(observeScript, { cell, input }),
-    beginEpoch: async (epoch) => {
-      await connection.call('beginEpoch', (client) => client.hsetnx(cell.keys.limits, 'epoch', epoch));
-    },
+    ledger: (input) => connection.run(ledgerScript, { cell, input }),
+    times: (input) => connection.run(timesScript, { cell, input }),
+    setLimits: (input) => connection.run(limitsScript, { cell, input }),
+    restore: (input) => connection.run(restoreScript, { cell, input }),
     now: () =>
       connection.call('time', async (client) => {
         const [seconds, micros] = await client.time();

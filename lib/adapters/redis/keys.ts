@@ -5,9 +5,15 @@ import type { Tier } from '../../domain/tiers.ts';
 export type CellKeys = {
   readonly limits: string;
   readonly holders: string;
+  readonly log: string;
+  readonly rebuild: string;
   lock(dedupKey: string): string;
   seats(tier: Tier): string;
   slots(tier: Tier): string;
+  times(tier: Tier): string;
+  refusals(tier: Tier): string;
+  /** How the keys of a tier end. */
+  tierKey(tier: Tier): string;
 };
 
 export function cellKeys(stage: string, cell = '0'): CellKeys {
@@ -15,9 +21,14 @@ export function cellKeys(stage: string, cell = '0'): CellKeys {
   return {
     limits: `${prefix}:limits`,
     holders: `${prefix}:holders`,
+    log: `${prefix}:log`,
+    rebuild: `${prefix}:rebuild`,
     lock: (dedupKey) => `${prefix}:lock:${digest(dedupKey)}`,
     seats: (tier) => `${prefix}:seats:${tierKey(tier)}`,
     slots: (tier) => `${prefix}:slots:${tierKey(tier)}`,
+    times: (tier) => `${prefix}:times:${tierKey(tier)}`,
+    refusals: (tier) => `${prefix}:refusals:${tierKey(tier)}`,
+    tierKey,
   };
 }
 

@@ -11,16 +11,17 @@ export function tierKeys(keys: CellKeys, tiers: readonly Tier[]): string[] {
   return tiers.flatMap((tier) => [keys.seats(tier), keys.slots(tier)]);
 }
 
-/** Label, inSystem, running and expires of each tier, as `lua/include/tiers.lua` reads them. */
+/** How many tiers are everybody's, then label, inSystem and running of each, as `lua/include/tiers.lua` reads them. Widest first. */
 export function tierArguments(limits: Limits, tiers: readonly Tier[]): (string | number)[] {
-  return tiers.flatMap((tier) => {
+  const each = tiers.flatMap((tier) => {
     const { inSystem, running } = configuredLimits(limits, tier);
-    return [limitLabel(tier), inSystem ?? '', running ?? '', expires(tier)];
+    return [limitLabel(tier), inSystem ?? '', running ?? ''];
   });
+  return [sharedTiers(tiers), ...each];
 }
 
-export function expires(tier: Tier): number {
-  return isClients(tier.tier) ? 1 : 0;
+export function sharedTiers(tiers: readonly Tier[]): number {
+  return tiers.filter(({ tier }) => !isClients(tier)).length;
 }
 
 /** What `append_uses` writes for one tier. */

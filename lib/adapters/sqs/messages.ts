@@ -7,8 +7,16 @@ import {
 import type { DeadLetters, Messages } from '../../ports.ts';
 import { bounded } from '../outage.ts';
 
-/** SQS behind the `Messages` port. `queueUrls`: pool name → URL of its work queue. */
-export function sqsMessages(client: SQSClient, queueUrls: Readonly<Record<string, string>>): Messages {
+/** While something is amiss every request finds it: one wake-up in this time is enough. */
+const wakeAgainMs = 5_000;
+
+/** SQS behind the `Messages` port. `queueUrls`: pool name → URL of its work queue; `mendUrl`: of the queue that wakes reconcile. */
+export function sqsMessages(
+  client: SQSClient,
+  queueUrls: Readonly<Record<string, string>>,
+  mendUrl?: string,
+): Messages {
+  let wokenAt = Number.NEGATIVE_INFINITY;
   const urlOf = (pool: string) => {
     const url = queueUrls[pool];
     if (url === undefined)
@@ -19,6 +27,11 @@ export function sqsMessages(client: SQSClient, queueUrls: Readonly<Record<string
     async send(pool, { tenant, id, send }, group) {
       const MessageBody = JSON.stringify({ v: 1, tenant, id, send });
       await client.send(new SendMessageCommand({ QueueUrl: urlOf(pool), MessageBody, MessageGroupId: group }));
+    },
+    async wakeReconcile() {
+      if (mendUrl === undefined || performance.now() - wokenAt < wakeAgainMs) return;
+      wokenAt = performance.now();
+      await client.send(new SendMessageCommand({ QueueUrl: mendUrl, MessageBody: '{"v":1}' }));
     },
     async setVisibility(pool, receiptHandle, ms) {
       const seconds = Math.min(43_200, Math.max(0, Math.ceil(ms / 1_000)));

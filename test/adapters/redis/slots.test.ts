@@ -9,7 +9,7 @@ const leaseMs = 15_000;
 function acquiring(over: Partial<Parameters<Gate['acquire']>[0]> = {}): Parameters<Gate['acquire']>[0] {
   const base = { tenant: 't', id: newTaskId(), tiers: tiersFor(), permits: 1 };
   const deadline = toEpochMs(Date.now() + 20 * 3_600_000);
-  return { ...base, nonce: randomUUID(), leaseMs, deadline, seatMs: 600_000, epoch: 1, pool: 'p', ...over };
+  return { ...base, nonce: randomUUID(), leaseMs, deadline, attempt: 1, seatMs: 600_000, epoch: 1, ...over };
 }
 
 async function clocked(limits: Parameters<typeof openGate>[0]) {
@@ -118,7 +118,7 @@ test('an open record has its seat put back; one of an older epoch only where it 
   await gate.admit(ask());
   expect(await gate.acquire(acquiring({ epoch: 1 }))).toMatchObject({ kind: 'unseated', tier: 0, inUse: 1, limit: 1 });
   expect(await gate.acquire(acquiring({ epoch: 2 }))).toMatchObject({ kind: 'acquired' });
-  const { tiers } = await gate.observe([{ tier: 'pool', name: 'p' }]);
+  const { tiers } = await gate.observe({ tiers: [{ tier: 'pool', name: 'p' }] });
   expect(tiers[0]).toMatchObject({ inSystem: { inUse: 2 }, running: { inUse: 1 }, tasksRunning: 1 });
 });
 
@@ -140,6 +140,6 @@ test('the oldest task that waits is the first seat without a slot', async () => 
   await gate.admit(first);
   await gate.admit(second);
   await gate.acquire(acquiring({ id: first.id }));
-  const { tiers } = await gate.observe([{ tier: 'pool', name: 'p' }]);
+  const { tiers } = await gate.observe({ tiers: [{ tier: 'pool', name: 'p' }] });
   expect(tiers[0]).toMatchObject({ tasksRunning: 1, oldestWaiting: second.id });
 });

@@ -1,0 +1,106 @@
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  TransactionCanceledException,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb';
+import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
+import * as z from 'zod';
+import { toEpochMs } from '../../domain/time.ts';
+import type { LimitsVersion, Records } from '../../ports.ts';
+
+const epochItem = z.object({ epoch: z.int(), begun: z.boolean() });
+const limitsItem = z.object({
+  version: z.int(),
+  overrides: z.string().transform((text) => JSON.parse(text) as LimitsVersion['overrides']),
+  changedAt: z.number().transform(toEpochMs),
+  changedBy: z.string(),
+});
+
+type Settings = Pick<
+  Records,
+  'readEpoch' | 'prepareEpoch' | 'markEpochBegun' | 'advanceEpoch' | 'readLimits' | 'writeLimits'
+>;
+
+/** A cell's settings: its epoch, and its live limits with every earlier version. */
+export function dynamoSettings({
+  client,
+  table,
+  stage,
+}: {
+  client: DynamoDBClient;
+  table: string;
+  stage: string;
+}): Settings {
+  const epochKey = { pk: `S#${stage}#0#epoch` };
+  const limitsKey = (version?: number) => ({ pk: `S#${stage}#0#limits${version === undefined ? '' : `#${version}`}` });
+
+  async function get(key: { pk: string }): Promise<Record<string, unknown> | undefined> {
+    const { Item } = await client.send(
+      new GetItemCommand({ TableName: table, Key: marshall(key), ConsistentRead: true }),
+    );
+    return Item && unmarshall(Item);
+  }
+
+  async function putIf(item: object, condition: string, values?: Record<string, number>): Promise<boolean> {
+    const put = new PutItemCommand({
+      TableName: table,
+      Item: marshall(item),
+      ConditionExpression: condition,
+      ...(values === undefined ? {} : { ExpressionAttributeValues: marshall(values) }),
+    });
+    try {
+      await client.send(put);
+      return true;
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return false;
+      throw error;
+    }
+  }
+
+  return {
+    async readEpoch() {
+      const stored = await get(epochKey);
+      return stored && epochItem.parse(stored);
+    },
+    async prepareEpoch(epoch) {
+      await putIf({ ...epochKey, epoch, begun: false }, 'attribute_not_exists(pk)');
+    },
+    async markEpochBegun(epoch) {
+      await putIf({ ...epochKey, epoch, begun: true }, 'epoch = :epoch', { ':epoch': epoch });
+    },
+    advanceEpoch: (epoch) =>
+      putIf({ ...epochKey, epoch: epoch + 1, begun: true }, 'epoch = :epoch', { ':epoch': epoch }),
+    async readLimits(version) {
+      const stored = await get(limitsKey(version));
+      return stored && limitsItem.parse(stored);
+    },
+    async writeLimits(limits) {
+      const fields = { ...limits, overrides: JSON.stringify(limits.overrides) };
+      const first = limits.version === 1;
+      const put = (key: { pk: string }, ConditionExpression: string, values?: Record<string, number>) => ({
+        Put: {
+          TableName: table,
+          Item: marshall({ ...key, ...fields }),
+          ConditionExpression,
+          ...(values === undefined ? {} : { ExpressionAttributeValues: marshall(values) }),
+        },
+      });
+      const current = first
+        ? put(limitsKey(), 'attribute_not_exists(pk)')
+        : put(limitsKey(), 'version = :before', { ':before': limits.version - 1 });
+      const kept = put(limitsKey(limits.version), 'attribute_not_exists(pk)');
+      try {
+        await client.send(new TransactWriteItemsCommand({ TransactItems: [current, kept] }));
+        return true;
+      } catch (error) {
+        const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
+        if (reasons.some(({ Code }) => Code === 'ConditionalCheckFailed' || Code === 'TransactionConflict'))
+          return false;
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { Limits, Tier } from '../../domain/tiers.ts';
+import type { EpochMs } from '../../domain/time.ts';
+import type { Claim } from '../../ports.ts';
+import type { CellKeys } from './keys.ts';
+
+/** Where a script runs: the cell's names, the configured limits, and the moment where a test names one. */
+export type Cell = {
+  readonly keys: CellKeys;
+  readonly limits: Limits;
+  readonly lockMs: number;
+  readonly startWindowMs: number;
+  readonly pointerMs: number;
+  readonly now?: (() => EpochMs) | undefined;
+};
+
+/** What every script is given. */
+export type In<Input> = { readonly cell: Cell; readonly input: Input };
+
+export function nowOf(cell: Cell): string | number {
+  return cell.now?.() ?? '';
+}
+
+/** How leases and holders name a task. */
+export function member({ tenant, id }: Pick<Claim, 'tenant' | 'id'>): string {
+  return `${tenant}|${id}`;
+}
+
+/** The tiers' names in the decision log, as their keys end. */
+export function logNames(keys: CellKeys, tiers: readonly Tier[]): string {
+  return tiers.map((tier) => keys.tierKey(tier)).join(' ');
+}

@@ -1,0 +1,126 @@
+import * as z from 'zod';
+import type { AdmitReply, ConfirmReply, PeekReply } from '../../../domain/gate-replies.ts';
+import { toTaskId } from '../../../domain/task-id.ts';
+import type { Tier } from '../../../domain/tiers.ts';
+import { toEpochMs } from '../../../domain/time.ts';
+import type { AdmitInput, ConfirmInput, PeekInput, RefuseInput } from '../../../ports.ts';
+import { type In, logNames, member, nowOf } from '../cell.ts';
+import { defineScript, type Script } from '../script.ts';
+import { sources } from '../sources.generated.ts';
+import { count, moment, tierArguments, tierKeys, tierUses, useNumber, uses } from '../tier-arguments.ts';
+
+const duplicate = z.tuple([z.literal('duplicate'), z.enum(['creating', 'created']), z.string(), z.string()]);
+const rebuilding = z.tuple([z.literal('rebuilding')]);
+
+export const peekScript: Script<In<PeekInput>, PeekReply> = defineScript({
+  name: 'peek',
+  source: sources.peek,
+  keys: ({ cell: { keys }, input }) => [
+    keys.limits,
+    input.dedupKey === undefined ? keys.limits : keys.lock(input.dedupKey),
+    ...tierKeys(keys, input.tiers),
+  ],
+  args: ({ cell, input }) => [
+    nowOf(cell),
+    input.dedupKey === undefined ? 0 : 1,
+    ...tierArguments(cell.limits, input.tiers),
+  ],
+  schema: z.union([
+    duplicate,
+    rebuilding,
+    z.tuple([z.literal('open')]),
+    z.tuple([z.literal('full'), moment, count, count], useNumber),
+  ]),
+  read: (raw, { input }): PeekReply => {
+    if (raw[0] === 'duplicate') return readDuplicate(raw);
+    if (raw[0] === 'full') return { kind: 'full', ...readFull(raw.slice(1) as number[], input.tiers) };
+    return { kind: raw[0] };
+  },
+});
+
+export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
+  name: 'admit',
+  source: sources.admit,
+  keys: ({ cell: { keys }, input }) => [
+    keys.limits,
+    keys.lock(input.dedupKey),
+    keys.log,
+    ...tierKeys(keys, input.tiers),
+  ],
+  args: ({ cell, input }) => [
+    nowOf(cell),
+    input.id,
+    member(input),
+    input.fingerprint,
+    input.replaces ?? '',
+    input.replaces === undefined ? '' : member({ ...input, id: input.replaces }),
+    cell.lockMs,
+    cell.startWindowMs,
+    input.permits,
+    input.mostAhead ?? '',
+    logNames(cell.keys, input.tiers),
+    ...tierArguments(cell.limits, input.tiers),
+  ],
+  schema: z.union([
+    duplicate,
+    rebuilding,
+    z.tuple([z.literal('never'), count, count]),
+    z.tuple([z.literal('rejected'), moment, count, count], useNumber),
+    z.tuple([z.literal('behind'), moment, count, count], useNumber),
+    z.tuple([z.literal('admitted'), moment, moment, count, count], useNumber),
+  ]),
+  read: (raw, { input }): AdmitReply => {
+    switch (raw[0]) {
+      case 'duplicate':
+        return readDuplicate(raw);
+      case 'rebuilding':
+        return { kind: 'rebuilding' };
+      case 'never':
+        return { kind: 'never', tier: raw[1] - 1, limit: raw[2] };
+      case 'rejected':
+        return { kind: 'rejected', ...readFull(raw.slice(1) as number[], input.tiers) };
+      case 'behind': {
+        const [, now, ahead, limitsVersion, ...rest] = raw;
+        const tiers = tierUses(input.tiers, uses.parse(rest));
+        return { kind: 'behind', now: toEpochMs(now), ahead, limitsVersion, tiers };
+      }
+      case 'admitted': {
+        const [, now, deadline, epoch, limitsVersion, ...rest] = raw;
+        const tiers = tierUses(input.tiers, uses.parse(rest));
+        return { kind: 'admitted', now: toEpochMs(now), deadline: toEpochMs(deadline), epoch, limitsVersion, tiers };
+      }
+    }
+  },
+});
+
+export const confirmScript: Script<In<ConfirmInput>, ConfirmReply> = defineScript({
+  name: 'confirm',
+  source: sources.confirm,
+  keys: ({ cell, input }) => [cell.keys.lock(input.dedupKey)],
+  args: ({ cell, input }) => [input.id, input.fingerprint, cell.pointerMs],
+  schema: z.union([z.tuple([z.literal('confirmed')]), z.tuple([z.literal('other'), z.string()])]),
+  read: (raw): ConfirmReply =>
+    raw[0] === 'confirmed' ? { kind: 'confirmed' } : { kind: 'other', taskId: toTaskId(raw[1]) },
+});
+
+function readDuplicate([, state, id, fingerprint]: z.output<typeof duplicate>) {
+  return { kind: 'duplicate' as const, creating: state === 'creating', taskId: toTaskId(id), fingerprint };
+}
+
+function readFull([now, index, limitsVersion, ...rest]: number[], tiers: readonly Tier[]) {
+  return {
+    now: toEpochMs(now ?? Number.NaN),
+    short: (index ?? 0) - 1,
+    limitsVersion: limitsVersion ?? 0,
+    tiers: tierUses(tiers, uses.parse(rest)),
+  };
+}
+
+export const refuseScript: Script<In<RefuseInput>, { readonly k: number }> = defineScript({
+  name: 'refuse',
+  source: sources.refuse,
+  keys: ({ cell, input }) => [cell.keys.refusals(input.tier)],
+  args: ({ cell, input }) => [nowOf(cell), input.everyMs],
+  schema: z.tuple([z.literal('refused'), count]),
+  read: ([, k]) => ({ k }),
+});

@@ -1,0 +1,92 @@
+import { reconcilePeriodMs } from '../config.ts';
+import { tierOverrides } from '../domain/live-limits.ts';
+import { isTerminal, type TaskRecord } from '../domain/task-record.ts';
+import { addMs, second } from '../domain/time.ts';
+import { changeable } from './changeable.ts';
+import type { Deps } from './deps.ts';
+
+type Epochs = Pick<Deps, 'records' | 'gate' | 'newNonce' | 'messages' | 'log'>;
+
+/** `begun`: Redis has an epoch now. `lost`: it had one and lost its data; reconcile was woken to rebuild it. */
+export type Epoch = { readonly kind: 'begun' | 'lost' };
+
+/** Create deadline, start's 5 s (overlapping), then index lag: what was under way when the data was lost is in the records by then. */
+const settleMs = 15 * second;
+const lockMs = 60 * second;
+
+/**
+ * What a caller does that finds no epoch. A system whose settings never had one is new: it gets one at once, in DynamoDB first, and any caller may
+ * finish a beginning that another left half done. One that had begun lost its leases with its epoch: until they are rebuilt nothing is admitted.
+ */
+export async function beginEpoch(deps: Epochs): Promise<Epoch> {
+  if ((await deps.records.readEpoch()) === undefined) await deps.records.prepareEpoch(1);
+  const current = await deps.records.readEpoch();
+  if (current === undefined) throw new Error('expected the epoch that was just prepared');
+  if (current.begun) {
+    await deps.messages
+      .wakeReconcile()
+      .catch((error: unknown) => deps.log.warn('reconcile was not woken', { reason: String(error) }));
+    return { kind: 'lost' };
+  }
+  await deps.gate.restore({ nonce: deps.newNonce(), lockMs: second, epoch: current.epoch });
+  await deps.records.markEpochBegun(current.epoch);
+  return { kind: 'begun' };
+}
+
+/**
+ * Rebuilds Redis from the records after it lost its data: live limits, every open task's seat, and for running tasks the slots of exactly the
+ * recorded holder with one lease to live. One rebuilder at a time; each step checks that it still is the one and that there is no epoch. The new
+ * epoch comes last and its number is never used twice, so a record always tells whether its seat was charged in the data in force.
+ */
+export async function rebuild(
+  deps: Epochs & Pick<Deps, 'clock' | 'weir'>,
+): Promise<{ kind: 'present' | 'rebuilt' | 'busy'; restored: number }> {
+  const current = await deps.records.readEpoch();
+  const nonce = deps.newNonce();
+  const mine = await deps.gate.restore({ nonce, lockMs });
+  if (mine.kind === 'begun_already') return { kind: 'present', restored: 0 };
+  if (mine.kind === 'not_mine') return { kind: 'busy', restored: 0 };
+  if (current === undefined || !current.begun) {
+    await beginEpoch(deps);
+    return { kind: 'rebuilt', restored: 0 };
+  }
+  deps.log.warn('Redis lost its data; rebuilding', { epoch: current.epoch });
+  await deps.clock.sleep(settleMs);
+  const limits = await deps.records.readLimits();
+  if (limits !== undefined) {
+    const overrides = tierOverrides(changeable(deps.weir), limits.overrides);
+    await deps.gate.setLimits({ version: limits.version, overrides });
+  }
+  let restored = 0;
+  for await (const record of openTasks(deps)) {
+    const { kind } = await deps.gate.restore({ nonce, lockMs, lease: leaseOf(deps, record) });
+    if (kind !== 'restored') return { kind: kind === 'not_mine' ? 'busy' : 'present', restored };
+    restored++;
+  }
+  if (!(await deps.records.advanceEpoch(current.epoch))) return { kind: 'busy', restored };
+  const begun = await deps.gate.restore({ nonce, lockMs, epoch: current.epoch + 1 });
+  deps.log.warn('rebuilt', { restored, epoch: current.epoch + 1, outcome: begun.kind });
+  return { kind: begun.kind === 'begun' ? 'rebuilt' : 'busy', restored };
+}
+
+async function* openTasks({ records }: Pick<Deps, 'records'>): AsyncGenerator<TaskRecord> {
+  for (let shard = 0; shard < records.shards; shard++) {
+    let cursor: Awaited<ReturnType<typeof records.open>>['cursor'];
+    do {
+      const page = await records.open(shard, cursor);
+      cursor = page.cursor;
+      const read = await Promise.all(page.keys.map((key) => records.read(key)));
+      for (const record of read) if (record !== undefined && !isTerminal(record.status)) yield record;
+    } while (cursor !== undefined);
+  }
+}
+
+function leaseOf({ weir }: Pick<Deps, 'weir'>, record: TaskRecord) {
+  const runs = record.status === 'running';
+  return {
+    ...record,
+    seatUntil: addMs(record.deadline, runs ? 2 * reconcilePeriodMs : 0),
+    holder: runs ? record.holder : undefined,
+    leaseMs: weir.pools[record.pool]?.leaseMs ?? lockMs,
+  };
+}

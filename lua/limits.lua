@@ -1,0 +1,45 @@
+-- limits: live limits come into force, unless newer ones are.
+--
+-- KEYS[1]  limits (hash)     KEYS[2]  decision log (stream)
+--
+-- ARGV  now        ms, '' = server TIME
+--       version    grows with each change
+--       fields     `inSystem:<label>`, number, `running:<label>`, number, …: every override, and none beside them
+--
+-- Replies  {'applied'} | {'older', version in force}
+-- @include arguments
+-- @include log
+
+local most_fields = 2000
+local now = moment()
+local version = integer('version', 0, 1e12)
+local given = (#ARGV - at) / 2
+if given % 1 ~= 0 or given > most_fields then
+  refuse_argument('fields', 'pairs, at most ' .. most_fields)
+end
+local overrides = {}
+for index = 1, given do
+  local field = text('field', 160)
+  if not (string.match(field, '^inSystem:') or string.match(field, '^running:')) then
+    refuse_argument('field', 'inSystem:<label> or running:<label>')
+  end
+  overrides[field] = integer(field, 0, 1e6)
+end
+
+local current = tonumber(call('HGET', KEYS[1], 'version') or 0)
+if current >= version and version > 0 then
+  return { 'older', current }
+end
+for _, field in ipairs(call('HKEYS', KEYS[1])) do
+  if string.match(field, '^inSystem:') or string.match(field, '^running:') then
+    call('HDEL', KEYS[1], field)
+  end
+end
+local entry = { 'limits', whole(now), version }
+for field, value in pairs(overrides) do
+  call('HSET', KEYS[1], field, value)
+  entry[#entry + 1] = field .. '=' .. value
+end
+call('HSET', KEYS[1], 'version', version, 'overrides', given)
+write_log(KEYS[2], entry)
+return { 'applied' }
