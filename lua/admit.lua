@@ -38,7 +38,7 @@ local replaced = text('replaced', 256)
 local lock_ms = integer('lock_ms', 1, 600000)
 local start_window_ms = integer('start_window_ms', 1, 86400000)
 local permits = integer('permits', 1, 1000)
-local most_ahead = optional_integer('most_ahead', 0, 1e6)
+local most_ahead = optional_integer('most_ahead', -1, 1e6)
 local names = text('names', 512)
 local tiers = read_tiers(4)
 

@@ -1,4 +1,4 @@
-import { TaskError } from '../lib/task.ts';
+import { maxResultBytes, TaskError } from '../lib/task.ts';
 import { lineText, type Piece } from './pdf-line.ts';
 
 export type Order = {
@@ -31,7 +31,6 @@ type Opened = {
 type DocumentPage = Awaited<ReturnType<Opened['document']['getPage']>>;
 
 /** The size of a result that Weir refuses: what is larger need not be read to its end. */
-const maxResultBytes = 300_000;
 /** Far more than fits into a result, so that what is cut here is refused by its size. */
 const maxPageCharacters = 1_000_000;
 const maxInfoCharacters = 300;

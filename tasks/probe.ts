@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { defineTask, TaskError } from '../lib/task.ts';
 
 const input = z.strictObject({
-  ms: z.int().min(0).max(600_000).default(500),
+  ms: z.int().min(0).max(100_000).default(500),
   tag: z.string().max(1_000).optional(),
   failTimes: z.int().min(0).max(100).default(0),
   failWith: z.enum(['retryable', 'fatal']).default('retryable'),
-  cpuMs: z.int().min(0).max(60_000).default(0),
+  cpuMs: z.int().min(0).max(30_000).default(0),
   resultBytes: z.int().min(0).max(10_000_000).default(0),
   progressSteps: z.int().min(0).max(1_000).default(0),
   ignoreAbort: z.boolean().default(false),
@@ -17,7 +17,7 @@ export default defineTask({
   api: 'examples/probe',
   pool: 'examples',
   input,
-  timeoutMs: 620_000,
+  timeoutMs: 140_000,
   retry: { attempts: 3 },
   async run({ input: probe, ctx }) {
     burn(probe.cpuMs);

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { end, get, type LocalStack, post, postFrom, startLocalStack } from '../support/stack.ts';
+import { end, get, type LocalStack, post, postFrom, send, startLocalStack } from '../support/stack.ts';
 
 let stack: LocalStack;
 let probes: string;
 
 beforeAll(async () => {
-  stack = await startLocalStack();
+  stack = await startLocalStack({ WEIR_OPERATOR_TOKEN: 'e2e-operator-token' });
   probes = `${stack.url}/examples/probe/tasks`;
 });
 afterAll(async () => {
@@ -179,6 +179,83 @@ test('kill -9 of a worker in the middle: the slot lapses, reconcile queues the t
     .toMatchObject({ requeued: 1 });
   expect(await end(stack, body.id)).toMatchObject({ status: 'succeeded', attempt: 2 });
   await expectNothingHeld();
+});
+
+describe('the operator', () => {
+  const operator = { authorization: 'Bearer e2e-operator-token' };
+  const limits = () => `${stack.url}/operator/limits`;
+
+  test('without the token every operator route answers 401', async () => {
+    for (const route of ['limits', 'slots']) {
+      expect(await get(`${stack.url}/operator/${route}`)).toMatchObject({
+        status: 401,
+        body: { code: 'unauthorized' },
+      });
+      const wrong = await get(`${stack.url}/operator/${route}`, { authorization: 'Bearer wrong' });
+      expect(wrong).toMatchObject({ status: 401 });
+    }
+  });
+
+  test('changes a limit live: the next post feels it, a stale change is refused, undo is a PUT of what was', async () => {
+    await idle();
+    const before = await get(limits(), operator);
+    expect(before).toMatchObject({
+      status: 200,
+      body: { version: 0, limits: { pools: { examples: { running: 4, pending: 20 } } } },
+    });
+    const body = { pools: { examples: { running: 1, pending: 0 } } };
+    const dry = await send('PATCH', `${limits()}?dryRun=1`, body, operator);
+    expect(dry).toMatchObject({
+      status: 200,
+      body: { dryRun: true, version: 1, effects: [{ limit: 'running', from: 4, to: 1 }, {}] },
+    });
+    const changed = await send('PATCH', limits(), body, { ...operator, 'if-match': '"0"' });
+    expect(changed).toMatchObject({ status: 200, body: { version: 1, changedBy: 'operator' } });
+    expect(changed.headers.get('etag')).toBe('"1"');
+    expect(await send('PATCH', limits(), body, { ...operator, 'if-match': '"0"' })).toMatchObject({ status: 412 });
+    expect(await send('PATCH', limits(), { pools: { examples: { running: 99 } } }, operator)).toMatchObject({
+      status: 422,
+    });
+
+    const first = await post(probes, probe({ ms: 3_000 }));
+    expect(first).toMatchObject({ status: 202, body: { decision: { limitsVersion: 1 } } });
+    expect(await post(probes, probe())).toMatchObject({
+      status: 503,
+      body: { code: 'pool_full', inUse: 1, limit: 1, limitsVersion: 1 },
+    });
+    const undone = await send('PUT', limits(), before.body.overrides, operator);
+    expect(undone).toMatchObject({ status: 200, body: { version: 2, overrides: {} } });
+    expect(await post(probes, probe())).toMatchObject({ status: 202 });
+    expect((await get(`${limits()}?version=1`, operator)).body).toMatchObject({ overrides: body });
+  });
+
+  test('sees who holds which slots', async () => {
+    await idle();
+    const { body } = await post(probes, probe({ ms: 3_000 }));
+    const items = async () => (await get(`${stack.url}/operator/slots?pool=examples`, operator)).body.items;
+    await expect
+      .poll(items, { timeout: 10_000 })
+      .toMatchObject([{ taskId: body.id, tenant: 'open', tier: 'pool', name: 'examples', attempt: 1, permits: 1 }]);
+    await end(stack, body.id);
+    expect(await items()).toEqual([]);
+  });
+});
+
+test('who waits is told why and for how long; who will not wait is refused', async () => {
+  await idle();
+  const running = await Promise.all(Array.from({ length: 4 }, () => post(probes, probe({ ms: 4_000 }))));
+  await expect.poll(heldSlots, { timeout: 10_000 }).toBe(4);
+  const queued = await post(probes, probe());
+  expect(queued.body).toMatchObject({
+    queue: { position: 1, etaMs: { p50: expect.any(Number), p90: expect.any(Number) } },
+  });
+  // The first look of a cold instance may take longer than the 50 ms that a reader waits for Redis.
+  await expect
+    .poll(async () => (await get(`${stack.url}/tasks/${queued.body.id}`)).body.waitingOn)
+    .toEqual([{ tier: 'pool', name: 'examples', inUse: 4, limit: 4, ahead: 0 }]);
+  const hasty = await post(probes, { ...probe(), options: { maxWaitMs: 1 } });
+  expect(hasty).toMatchObject({ status: 503, body: { code: 'wait_too_long', maxWaitMs: 1, queue: { position: 2 } } });
+  await Promise.all([...running, queued].map(({ body }) => end(stack, body.id)));
 });
 
 describe('what is refused leaves nothing behind', () => {

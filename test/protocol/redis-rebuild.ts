@@ -27,9 +27,14 @@ export const takeRebuild = script('takeRebuild', (world, { nonce }: { nonce: str
 
 /** "… in batches that each check that it still holds the lock and that there is no epoch." */
 function mayRebuild(world: World, nonce: string): boolean {
-  const { rebuilder, epoch } = world.redis;
+  const { redis } = world;
   if (!holds(world, 'batchesCheckLock')) return true;
-  return epoch === 0 && rebuilder !== undefined && rebuilder.nonce === nonce && rebuilder.until > redisNow(world);
+  const lock = redis.rebuilder;
+  const free = lock === undefined || lock.until <= redisNow(world);
+  if (free && !holds(world, 'lostLockIsNotRetaken'))
+    redis.rebuilder = { nonce, until: redisNow(world) + times.rebuildLock };
+  else if (free || lock.nonce !== nonce) return false;
+  return redis.epoch === 0;
 }
 
 type Restore = { nonce: string; id: string; seatUntil: number; holder: string };

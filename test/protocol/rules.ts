@@ -120,10 +120,9 @@ const sentences = {
   slotStaysOnCancel: { undone: 'cancel takes the slot of a running handler', breaks: 'I1', needs: ['cancel'] },
   approvalIsNamed: { undone: 'an approval answers whatever is asked', breaks: 'T', needs: ['approve'] },
   resumeChecksStatus: {
-    undone: 'an approval is taken twice',
-    breaks: 'none',
-    why: 'a second decision only sends the queued task again',
-    needs: ['approve'],
+    undone: 'an approval is taken a second time, of a queued task, and sets its deadline back',
+    breaks: 'I3',
+    needs: ['approve', 'reply', 'late'],
   },
   approvalTimesOut: { undone: 'nobody resumes what nobody decided', breaks: 'I3' },
   buryOnlyQueued: { undone: 'bury changes a running or waiting task', breaks: 'T', needs: ['crash', 'twice'] },
@@ -192,6 +191,11 @@ const sentences = {
   batchesCheckLock: {
     undone: 'the rebuilder’s batches do not check lock and epoch',
     breaks: 'I7',
+    needs: ['lose', 'stall'],
+  },
+  lostLockIsNotRetaken: {
+    undone: 'a batch takes the lock anew where it is gone, as after a second loss',
+    breaks: 'I1',
     needs: ['lose', 'stall'],
   },
   epochIsLast: { undone: 'the new epoch is written before the leases', breaks: 'I1', needs: ['lose'] },

@@ -62,12 +62,21 @@ export async function startLocalStack(environment: Readonly<Record<string, strin
   };
 }
 
-export async function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+export function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  return send('POST', url, body, headers);
+}
+
+export async function send(
+  method: string,
+  url: string,
+  body: unknown,
+  headers: Record<string, string>,
+): Promise<Answer> {
   const isForm = body instanceof FormData;
   const isText = typeof body === 'string' || body instanceof Uint8Array;
   return answerOf(
     await fetch(url, {
-      method: 'POST',
+      method,
       body: isForm || isText ? (body as string) : JSON.stringify(body),
       headers: isForm ? headers : { 'content-type': 'application/json', ...headers },
     }),

@@ -1,0 +1,174 @@
+import { addMs, type EpochMs, minute, second, toEpochMs } from '../../lib/domain/time.ts';
+import { type Random, random } from '../protocol/random.ts';
+import type { World } from '../support/model.ts';
+import { dedupKeys, everybodysTiers, everyTier, limitOf, openWorld, pools, type Task, taskAt } from './place.ts';
+import type { Call, CallStep, Step } from './steps.ts';
+
+const mostTasks = 8;
+const leases = [15 * second, 30 * second];
+/** Round, or an edge of a histogram's bucket (10·2^k). */
+const passes = [second, 5 * second, 15 * second, 30 * second, 20, 320, 5_120, 10_240, 20_480];
+
+/** Draws the steps of one walk. It looks at the model, so that most of what it draws could happen. */
+export class Dice {
+  readonly world: World;
+  readonly #random: Random;
+  readonly #tasks: Task[] = [];
+  #made = 0;
+  #nonces = 0;
+  #epochs = 0;
+
+  constructor(seed: number) {
+    this.#random = random(seed);
+    this.world = openWorld(this.#random);
+  }
+
+  next(): Step {
+    const { chance, pick } = this.#random;
+    if (chance(0.12)) return this.#pass();
+    if (chance(0.003)) return { do: 'lose' };
+    if (chance(0.01)) return { do: 'lapse', of: pick(dedupKeys) };
+    if (chance(0.01)) return { do: chance(0.35) ? 'pause' : 'resume', pool: pick(pools) };
+    if (this.world.epoch === undefined && chance(0.3)) return this.#rebuild();
+    const call = this.#call(pick(callsByWeight));
+    return chance(0.01) && call.call !== 'times' ? { ...call, short: true } : call;
+  }
+
+  /** To where a lease is over, to a millisecond before, or by a round time. */
+  #pass(): Step {
+    const { chance, pick } = this.#random;
+    const { now, tiers } = this.world;
+    const ends = [...tiers.values()].flatMap(({ seats, slots }) => [...seats.ends.values(), ...slots.ends.values()]);
+    const next = Math.min(...ends.filter((end) => end > now + 1));
+    if (!Number.isFinite(next) || chance(0.5)) return { do: 'pass', ms: chance(0.1) ? 1 : pick(passes) };
+    return { do: 'pass', ms: next - now - (chance(0.3) ? 1 : 0) };
+  }
+
+  #rebuild(): Step {
+    const { chance } = this.#random;
+    if (chance(0.05)) return { do: 'lapse', of: 'rebuilder' };
+    return this.#call('restore');
+  }
+
+  #call(call: Call): CallStep {
+    const { chance, pick } = this.#random;
+    const task = call === 'admit' && chance(0.75) ? this.#newTask() : this.#anyTask();
+    const nonce = this.#nonceOf(task);
+    switch (call) {
+      case 'peek':
+        return { do: 'call', call, input: { dedupKey: chance(0.6) ? task.dedupKey : undefined, tiers: task.tiers } };
+      case 'admit':
+        return { do: 'call', call, input: { ...task, ...this.#admitOptions(task) } };
+      case 'refuse':
+        return { do: 'call', call, input: { tier: pick(everyTier), everyMs: pick([7, second, 5 * second, 20 * minute]) } };
+      case 'confirm':
+        return { do: 'call', call, input: task };
+      case 'acquire':
+        return { do: 'call', call, input: { ...task, ...this.#acquireOptions(nonce) } };
+      case 'extend':
+        return { do: 'call', call, input: { ...task, nonce, leaseMs: pick(leases) } };
+      case 'keep':
+        return { do: 'call', call, input: { ...task, until: this.#soon([0, second, 60 * second, 90 * second]) } };
+      case 'release': {
+        const ended = chance(0.4) ? { pointerMs: chance(0.5) ? 0 : 5 * minute } : undefined;
+        return { do: 'call', call, input: { ...task, nonce: chance(0.8) ? nonce : undefined, served: chance(0.7), ended } };
+      }
+      case 'alive':
+        return { do: 'call', call, input: { ...task, nonce } };
+      case 'observe':
+        return { do: 'call', call, input: { tiers: task.tiers, of: chance(0.7) ? task : undefined } };
+      case 'ledger':
+        return { do: 'call', call, input: everyTier };
+      case 'times':
+        return { do: 'call', call, input: everybodysTiers };
+      case 'setLimits':
+        return { do: 'call', call, input: this.#limits() };
+      case 'restore':
+        return { do: 'call', call, input: this.#restoreOptions(task, nonce) };
+    }
+  }
+
+  #newTask(): Task {
+    const task = taskAt(this.#random, ++this.#made);
+    this.#tasks.push(task);
+    if (this.#tasks.length > mostTasks) this.#tasks.splice(Math.floor(this.#random.next() * mostTasks), 1);
+    return task;
+  }
+
+  #anyTask(): Task {
+    return this.#tasks.length === 0 ? this.#newTask() : this.#random.pick(this.#tasks);
+  }
+
+  /** Of the attempt that holds the task's slots, or of one that never did. */
+  #nonceOf({ tenant, id }: Task): string {
+    const held = this.world.holders.get(`${tenant}|${id}`)?.nonce;
+    return held !== undefined && this.#random.chance(0.75) ? held : `n${++this.#nonces}`;
+  }
+
+  #admitOptions({ dedupKey }: Task) {
+    const { chance, pick } = this.#random;
+    const named = this.world.locks.get(dedupKey);
+    const replaces = named !== undefined && chance(0.5) ? named.id : chance(0.1) ? this.#anyTask().id : undefined;
+    return { replaces, mostAhead: chance(0.25) ? pick([0, 1, 2]) : undefined };
+  }
+
+  #acquireOptions(nonce: string) {
+    const { chance, pick } = this.#random;
+    const epoch = this.world.epoch ?? 1;
+    return {
+      nonce,
+      attempt: pick([1, 2, 3]),
+      leaseMs: pick(leases),
+      deadline: chance(0.9) ? this.#soon([0, 60 * second]) : toEpochMs(this.world.now - pick([1, second])),
+      seatMs: pick([45 * second, 90 * second]),
+      epoch: chance(0.25) ? Math.max(1, epoch - 1) : epoch,
+      expectedBy: chance(0.3) ? toEpochMs(this.world.now + pick([-1, 0, second])) : undefined,
+    };
+  }
+
+  #limits() {
+    const { chance, pick } = this.#random;
+    const version = Math.max(1, (this.world.version ?? 0) + pick([-1, 0, 1, 1, 1, 2]));
+    const limit = () => (chance(0.6) ? limitOf(this.#random) : undefined);
+    const clients = (['tenant', 'ip'] as const).map((tier) => ({ tier, name: '*' }));
+    const some = [...everybodysTiers, ...clients].filter(() => chance(0.3));
+    return { version, overrides: some.map((tier) => ({ tier, limits: { inSystem: limit(), running: limit() } })) };
+  }
+
+  #restoreOptions(task: Task, nonce: string) {
+    const { chance, pick } = this.#random;
+    const rebuilder = { nonce: chance(0.85) ? 'r1' : 'r2', lockMs: pick([minute, 10 * minute]) };
+    if (chance(0.3)) return { ...rebuilder, epoch: ++this.#epochs };
+    if (chance(0.1)) return rebuilder;
+    const lease = {
+      ...task,
+      seatUntil: this.#soon([30 * second, 60 * second]),
+      holder: chance(0.5) ? nonce : undefined,
+      attempt: 1,
+      leaseMs: pick(leases),
+    };
+    return { ...rebuilder, lease };
+  }
+
+  #soon(within: readonly number[]): EpochMs {
+    return addMs(this.world.now, this.#random.pick(within));
+  }
+}
+
+const weights: Record<Call, number> = {
+  peek: 6,
+  admit: 22,
+  refuse: 3,
+  confirm: 8,
+  acquire: 22,
+  extend: 8,
+  keep: 5,
+  release: 16,
+  alive: 5,
+  observe: 6,
+  ledger: 2,
+  times: 2,
+  setLimits: 3,
+  restore: 1,
+};
+const callsByWeight = (Object.keys(weights) as Call[]).flatMap((call) => Array<Call>(weights[call]).fill(call));
