@@ -92,10 +92,14 @@ export type LimitsInput = {
   readonly overrides: readonly { readonly tier: Tier; readonly limits: TierLimits }[];
 };
 
-/** `nonce` of the rebuilder, whose lock each call prolongs. `lease` to restore or, at the end, the `epoch` to begin. */
+/**
+ * `nonce` of the rebuilder, whose lock each call prolongs; only a call with `take` takes it where it is free. `lease` to restore or, at the end, the
+ * `epoch` to begin.
+ */
 export type RestoreInput = {
   readonly nonce: string;
   readonly lockMs: number;
+  readonly take?: boolean | undefined;
   readonly epoch?: number | undefined;
   readonly lease?:
     | (Claim & {
@@ -142,8 +146,8 @@ export type Records = {
   finish(key: AttemptKey, outcome: Outcome, finishedAt: EpochMs): Promise<Written>;
   /** Running → queued: for a retry (`failures` + 1) or because its worker was lost (`lostLeases` + 1). */
   requeue(key: AttemptKey, why: 'failed' | 'lost', at: { runAt: EpochMs; deadline: EpochMs }): Promise<Written>;
-  /** Queued → expired. */
-  expire(key: TaskKey, finishedAt: EpochMs): Promise<Written>;
+  /** Queued with this deadline → expired. */
+  expire(key: TaskKey & { deadline: EpochMs }, finishedAt: EpochMs): Promise<Written>;
   /** Running and its lease alive: reconcile looks again at `dueAt`. */
   postpone(key: AttemptKey, dueAt: EpochMs): Promise<void>;
   /** Open tasks due by `now`, from the index: keys only, perhaps out of date, read again before acting. One page of one shard. */
@@ -151,12 +155,11 @@ export type Records = {
   readonly shards: number;
   /** Every open task, due or not: keys only, perhaps out of date. One page of one shard. */
   open(shard: number, cursor?: Cursor): Promise<{ keys: TaskKey[]; cursor?: Cursor | undefined }>;
-  /** The epoch this system's Redis data was last given; not begun: Redis may not have it yet. Undefined for a new system. */
-  readEpoch(): Promise<{ epoch: number; begun: boolean } | undefined>;
-  /** For a new system: writes an epoch that has not begun, unless there is one. */
-  prepareEpoch(epoch: number): Promise<void>;
-  markEpochBegun(epoch: number): Promise<void>;
-  /** After a loss of data: `epoch` → `epoch` + 1, begun; false if another was first. */
+  /** The epoch this system's Redis data was last given; undefined for a new system. */
+  readEpoch(): Promise<number | undefined>;
+  /** For a new system: writes its first epoch; false if there is one. */
+  createEpoch(epoch: number): Promise<boolean>;
+  /** After a loss of data: `epoch` → `epoch` + 1; false if another was first. */
   advanceEpoch(epoch: number): Promise<boolean>;
   /** The live limits in force, or those of an earlier version; undefined where there never were any, or not that version. */
   readLimits(version?: number): Promise<LimitsVersion | undefined>;

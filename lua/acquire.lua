@@ -10,7 +10,7 @@
 --       attempt         its number
 --       permits         slots to take in every tier
 --       lease_ms        life of the slots
---       deadline        ms: past it the task may no longer start
+--       deadline        ms: from it on the task may no longer start
 --       seat_ms         how long the seat must last from now: the longest end of this attempt, with its margin
 --       epoch           the task's record names; its seat counts as lost with that epoch's data if another is in force
 --       pool            name, for its pause
@@ -19,8 +19,8 @@
 --       tiers           shared, then for each: label, inSystem, running (include/tiers.lua)
 --
 -- Replies  {'acquired', now, lapses, epoch}                       lapses: the moment the slots lapse
---          {'late', now}                                          past the deadline
---          {'held', lapses}                                       another attempt holds live slots
+--          {'late', now}                                          at the deadline or past it
+--          {'held', lapses}                                       another attempt holds live slots, or this one's have lapsed
 --          {'rebuilding'}                                         no epoch: nothing is decided
 --          {'paused'}
 --          {'busy', tier index, in use, limit, hint_ms}           hint_ms: until the earliest slot there lapses by itself
@@ -51,11 +51,16 @@ local limits = read_limits(KEYS[1], tiers)
 if holder and holder.nonce == nonce and lapses > now then
   return { 'acquired', now, lapses, limits.epoch or epoch }
 end
-if now > deadline then
+-- The seat lapses at the deadline: from that moment on another task may have it.
+if now >= deadline then
   return { 'late', now }
 end
 if lapses > now then
   return { 'held', lapses }
+end
+-- A nonce is for one lease: a call that comes late, after its slots have lapsed, takes none again.
+if holder and holder.nonce == nonce then
+  return { 'held', now }
 end
 if not limits.epoch then
   return { 'rebuilding' }
@@ -64,7 +69,7 @@ if call('HEXISTS', KEYS[1], 'paused:' .. pool) == 1 then
   return { 'paused' }
 end
 
-local entry = { 'acquire', whole(now), member, whole(now + lease_ms), whole(now + seat_ms), permits, attempt, names }
+local entry = { 'acquire', whole(now), member, whole(now + lease_ms), whole(math.max(now + seat_ms, deadline)), permits, attempt, names }
 for index, tier in ipairs(tiers) do
   local limit = tier.running
   if limit then
@@ -84,8 +89,10 @@ for index, tier in ipairs(tiers) do
 end
 
 lapses = now + lease_ms
+-- A start that is never written leaves the task queued until its deadline.
+local seat_until = math.max(now + seat_ms, deadline)
 for _, tier in ipairs(tiers) do
-  hold(tier.seats, now + seat_ms, member, tier.expires)
+  hold(tier.seats, seat_until, member, tier.expires)
   for permit = 1, permits do
     hold(tier.slots, lapses, slot_member(member, permit), tier.expires)
   end

@@ -70,6 +70,17 @@ local function free_for_replaced(tier)
   return score and tonumber(score) > now and 1 or 0
 end
 
+-- Each task that runs has exactly one slot #1; a pool has at most 1,000 (maxRunning).
+local function running_tasks(slots, at_ms)
+  local tasks = 0
+  for _, slot in ipairs(call('ZRANGEBYSCORE', slots, '(' .. whole(at_ms), '+inf', 'LIMIT', 0, 1000)) do
+    if string.sub(slot, -2) == '#1' then
+      tasks = tasks + 1
+    end
+  end
+  return tasks
+end
+
 for index, tier in ipairs(tiers) do
   local limit = tier.in_system
   tier.seated = count_sweeping(KEYS[3], tier.seats, now, limit or math.huge)
@@ -78,7 +89,7 @@ for index, tier in ipairs(tiers) do
   end
 end
 if most_ahead then
-  local ahead = alive(tiers[1].seats, now) - alive(tiers[1].slots, now) - free_for_replaced(tiers[1])
+  local ahead = alive(tiers[1].seats, now) - running_tasks(tiers[1].slots, now) - free_for_replaced(tiers[1])
   if ahead > most_ahead then
     return append_uses({ 'behind', now, ahead, limits.version }, tiers, now)
   end

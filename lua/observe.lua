@@ -36,12 +36,11 @@ for _, tier in ipairs(tiers) do
   end
   local oldest, ahead, found = '', 0, false
   for _, member in ipairs(live(tier.seats)) do
-    if member == asked then
-      found = true
-      break
-    end
+    found = found or member == asked
     if not running[member] then
-      ahead = ahead + 1
+      if not found then
+        ahead = ahead + 1
+      end
       if oldest == '' then
         oldest = member
       end

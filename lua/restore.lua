@@ -6,6 +6,7 @@
 -- ARGV  now         ms, '' = server TIME
 --       nonce       of the rebuilder
 --       lock_ms     life of its lock from now
+--       take        1 where the lock may be taken if it is free; else it must be held already
 --       epoch       to begin, '' = not yet
 --       member      `<tenant>|<id>`, '' = none
 --       seat_until  ms
@@ -18,7 +19,7 @@
 --
 -- Replies  {'restored'} | {'begun'}
 --          {'begun_already'}   an epoch is there: nothing was changed
---          {'not_mine'}        another rebuilder has the lock: nothing was changed
+--          {'not_mine'}        the lock is another's, or was lost and not taken anew: nothing was changed
 -- @include arguments
 -- @include tiers
 -- @include log
@@ -28,6 +29,7 @@
 local now = moment()
 local nonce = text('nonce', 64)
 local lock_ms = integer('lock_ms', 1, 600000)
+local take = integer('take', 0, 1) == 1
 local epoch = optional_integer('epoch', 1, 1e12)
 local member = text('member', 256)
 local seat_until = optional_integer('seat_until', 1e12, 7e12)
@@ -42,7 +44,7 @@ if call('HEXISTS', KEYS[1], 'epoch') == 1 then
   return { 'begun_already' }
 end
 local owner = call('GET', KEYS[2])
-if owner and owner ~= nonce then
+if owner ~= nonce and (owner or not take) then
   return { 'not_mine' }
 end
 call('SET', KEYS[2], nonce, 'PX', lock_ms)

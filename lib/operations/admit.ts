@@ -2,7 +2,7 @@ import { dedupKey, fingerprint } from '../domain/fingerprint.ts';
 import type { AdmitReply, Full } from '../domain/gate-replies.ts';
 import type { TaskId } from '../domain/task-id.ts';
 import { tiersOf } from '../domain/tiers.ts';
-import { second } from '../domain/time.ts';
+import { type EpochMs, second } from '../domain/time.ts';
 import { unreachable } from '../domain/unreachable.ts';
 import { type Claim, Unavailable } from '../ports.ts';
 import type { Admission, AdmitRequest, Asking, Named, Submission } from './admission.ts';
@@ -13,7 +13,9 @@ import { beginEpoch } from './epoch.ts';
 
 type Waiting = { readonly kind: 'replace'; readonly taskId: TaskId } | { readonly kind: 'rebuilding' };
 
-const mostRounds = 6;
+/** Enough for a second of another caller beginning the first epoch, or for a few tasks in turn that ended and may be replaced. */
+const mostRounds = 20;
+const pollMs = 50;
 /** For a refused client while Redis does not tell its place among the refused. */
 const blindRetryMs = 5 * second;
 
@@ -52,50 +54,43 @@ async function peek(deps: Deps, request: AdmitRequest, early: Asking | undefined
 }
 
 async function decide(deps: Deps, asked: Asking): Promise<Admission> {
-  const claim = {
-    tenant: asked.tenant,
-    id: deps.newId(),
-    tiers: tiersOf({ ...asked, ...asked.task }),
-    permits: asked.task.permits,
-  };
+  const { tenant, task } = asked;
+  const claim = { tenant, id: deps.newId(), tiers: tiersOf({ ...asked, ...task }), permits: task.permits };
+  const begunAt = deps.clock.now();
   const mostAhead = await mostTasksAhead(deps, asked, claim);
   let replaces: TaskId | undefined;
+  let lost = false;
   for (let round = 1; round <= mostRounds; round++) {
-    const next = await ask(deps, asked, claim, { replaces, mostAhead });
-    switch (next.kind) {
-      case 'replace':
-        replaces = next.taskId;
-        break;
-      case 'rebuilding': {
-        const epoch = round === 1 ? await beginEpoch(deps) : { kind: 'lost' };
-        if (epoch.kind === 'lost' && round > 1) return { kind: 'unavailable', reason: 'rebuilding' };
-        break;
-      }
-      default:
-        return next;
+    const next = await ask(deps, asked, claim, { replaces, mostAhead, begunAt });
+    if (next.kind === 'replace') replaces = next.taskId;
+    else if (next.kind !== 'rebuilding') return next;
+    else if (lost) break;
+    else {
+      const epoch = await beginEpoch(deps);
+      // Once more even then: somebody may have begun it since this caller looked.
+      lost = epoch.kind === 'lost';
+      if (epoch.kind === 'busy') await deps.clock.sleep(pollMs);
     }
   }
-  return { kind: 'creating' };
+  return replaces === undefined ? { kind: 'unavailable', reason: 'rebuilding' } : { kind: 'creating' };
 }
 
 async function ask(
   deps: Deps,
   asked: Asking,
   claim: Claim,
-  options: { replaces: TaskId | undefined; mostAhead: number | undefined },
+  { replaces, mostAhead, begunAt }: { replaces: TaskId | undefined; mostAhead: number | undefined; begunAt: EpochMs },
 ): Promise<Admission | Waiting> {
   const { task, dedupKey: key, fingerprint: print } = asked;
-  const begunAt = deps.clock.now();
-  const reply = await deps.gate
-    .admit({ ...claim, ...options, dedupKey: key, fingerprint: print })
-    .catch(async (error) => {
-      // The script may have run: give back what it may have taken, as far as Redis answers.
-      await deps.gate.release({ ...claim, dedupKey: key, ended: { pointerMs: 0 } }).catch(() => undefined);
-      throw error;
-    });
+  const input = { ...claim, replaces, mostAhead, dedupKey: key, fingerprint: print };
+  const reply = await deps.gate.admit(input).catch(async (error) => {
+    // The script may have run: give back what it may have taken, as far as Redis answers.
+    await deps.gate.release({ ...claim, dedupKey: key, ended: { pointerMs: 0 } }).catch(() => undefined);
+    throw error;
+  });
   switch (reply.kind) {
     case 'admitted':
-      return create(deps, asked, { id: claim.id, claim, reply, replaces: options.replaces, begunAt });
+      return create(deps, asked, { id: claim.id, claim, reply, replaces, begunAt });
     case 'duplicate':
       if (reply.creating) return (await awaitCreation(deps, asked)) ?? { kind: 'creating' };
       return (await judgeNamed(deps, asked, reply)) ?? { kind: 'replace', taskId: reply.taskId };

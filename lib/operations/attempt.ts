@@ -35,16 +35,20 @@ export async function attempt(deps: Deps, held: Held): Promise<Worked> {
     const { ran, runaway } = await settle(stop.signal, runHandler(deps, held, task, stop.signal, progress));
     clearTimeout(timer);
     await progress.close();
-    const worked =
-      beat.lost() && ran.kind === 'failed'
-        ? { kind: 'ack' as const, because: 'lease lost' }
-        : await finish(deps, held, task, ran);
+    const gone = beat.lost() && ran.kind === 'failed';
+    const worked = gone ? await giveUp(deps, held) : await finish(deps, held, task, ran);
     if (runaway) deps.exit(`the handler of ${held.record.api} goes on ${stopGraceMs} ms after it was told to stop`);
     return worked;
   } finally {
     clearTimeout(timer);
     beat.stop();
   }
+}
+
+/** The lease is lost: the record is somebody else's to write. */
+async function giveUp(deps: Deps, { record, key }: Held): Promise<Worked> {
+  await releaseSlots(deps, record, key.holder);
+  return { kind: 'ack', because: 'lease lost' };
 }
 
 /** Waits for the handler, but once the signal is raised only for the grace time: then it counts as failed and is a runaway. */

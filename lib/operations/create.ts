@@ -18,7 +18,7 @@ type Seated = {
   readonly claim: Claim;
   readonly reply: Admitted;
   readonly replaces: TaskId | undefined;
-  /** Local clock, before `admit` was asked. */
+  /** Local clock, when the id was made. */
   readonly begunAt: EpochMs;
 };
 
@@ -44,6 +44,7 @@ export async function create(deps: Deps, asked: Asking, seated: Seated): Promise
   const deadline = addMs(seated.begunAt, createDeadlineMs);
   let seen = seated.replaces;
   for (let tries = 1; tries <= 2; tries++) {
+    if (deps.clock.now() >= deadline) break;
     // An unknown outcome throws and gives nothing back: a late write must find its seat.
     const created = await deps.records.create(record, { seen, deadline });
     if (created.kind === 'created') {

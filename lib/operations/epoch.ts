@@ -7,30 +7,34 @@ import type { Deps } from './deps.ts';
 
 type Epochs = Pick<Deps, 'records' | 'gate' | 'newNonce' | 'messages' | 'log'>;
 
-/** `begun`: Redis has an epoch now. `lost`: it had one and lost its data; reconcile was woken to rebuild it. */
-export type Epoch = { readonly kind: 'begun' | 'lost' };
+/** `begun`: Redis has an epoch now. `busy`: another caller begins it. `lost`: it had one and lost its data; reconcile was woken to rebuild it. */
+export type Epoch = { readonly kind: 'begun' | 'busy' | 'lost' };
 
 /** Create deadline, start's 5 s (overlapping), then index lag: what was under way when the data was lost is in the records by then. */
 const settleMs = 15 * second;
 const lockMs = 60 * second;
+const beginLockMs = 5 * second;
 
 /**
- * What a caller does that finds no epoch. A system whose settings never had one is new: it gets one at once, in DynamoDB first, and any caller may
- * finish a beginning that another left half done. One that had begun lost its leases with its epoch: until they are rebuilt nothing is admitted.
+ * What a caller does that finds no epoch. A system that never had one is new: who holds the rebuild lock while it writes the first epoch to DynamoDB
+ * begins it in Redis at once, under that lock. If it dies in between, the system counts as one that lost its data: its leases went with its epoch,
+ * and until they are rebuilt nothing is admitted.
  */
 export async function beginEpoch(deps: Epochs): Promise<Epoch> {
-  if ((await deps.records.readEpoch()) === undefined) await deps.records.prepareEpoch(1);
-  const current = await deps.records.readEpoch();
-  if (current === undefined) throw new Error('expected the epoch that was just prepared');
-  if (current.begun) {
-    await deps.messages
-      .wakeReconcile()
-      .catch((error: unknown) => deps.log.warn('reconcile was not woken', { reason: String(error) }));
-    return { kind: 'lost' };
+  if ((await deps.records.readEpoch()) === undefined) {
+    const nonce = deps.newNonce();
+    const taken = await deps.gate.restore({ nonce, lockMs: beginLockMs, take: true });
+    if (taken.kind === 'begun_already') return { kind: 'begun' };
+    if (taken.kind === 'not_mine') return { kind: 'busy' };
+    if (await deps.records.createEpoch(1)) {
+      const begun = await deps.gate.restore({ nonce, lockMs: beginLockMs, epoch: 1 });
+      return { kind: begun.kind === 'not_mine' ? 'busy' : 'begun' };
+    }
   }
-  await deps.gate.restore({ nonce: deps.newNonce(), lockMs: second, epoch: current.epoch });
-  await deps.records.markEpochBegun(current.epoch);
-  return { kind: 'begun' };
+  await deps.messages.wakeReconcile().catch((error: unknown) => {
+    deps.log.warn('reconcile was not woken', { reason: String(error) });
+  });
+  return { kind: 'lost' };
 }
 
 /**
@@ -42,15 +46,15 @@ export async function rebuild(
   deps: Epochs & Pick<Deps, 'clock' | 'weir'>,
 ): Promise<{ kind: 'present' | 'rebuilt' | 'busy'; restored: number }> {
   const current = await deps.records.readEpoch();
+  if (current === undefined) {
+    const { kind } = await beginEpoch(deps);
+    return { kind: kind === 'begun' ? 'present' : 'busy', restored: 0 };
+  }
   const nonce = deps.newNonce();
-  const mine = await deps.gate.restore({ nonce, lockMs });
+  const mine = await deps.gate.restore({ nonce, lockMs, take: true });
   if (mine.kind === 'begun_already') return { kind: 'present', restored: 0 };
   if (mine.kind === 'not_mine') return { kind: 'busy', restored: 0 };
-  if (current === undefined || !current.begun) {
-    await beginEpoch(deps);
-    return { kind: 'rebuilt', restored: 0 };
-  }
-  deps.log.warn('Redis lost its data; rebuilding', { epoch: current.epoch });
+  deps.log.warn('Redis lost its data; rebuilding', { epoch: current });
   await deps.clock.sleep(settleMs);
   const limits = await deps.records.readLimits();
   if (limits !== undefined) {
@@ -63,9 +67,9 @@ export async function rebuild(
     if (kind !== 'restored') return { kind: kind === 'not_mine' ? 'busy' : 'present', restored };
     restored++;
   }
-  if (!(await deps.records.advanceEpoch(current.epoch))) return { kind: 'busy', restored };
-  const begun = await deps.gate.restore({ nonce, lockMs, epoch: current.epoch + 1 });
-  deps.log.warn('rebuilt', { restored, epoch: current.epoch + 1, outcome: begun.kind });
+  if (!(await deps.records.advanceEpoch(current))) return { kind: 'busy', restored };
+  const begun = await deps.gate.restore({ nonce, lockMs, epoch: current + 1 });
+  deps.log.warn('rebuilt', { restored, epoch: current + 1, outcome: begun.kind });
   return { kind: begun.kind === 'begun' ? 'rebuilt' : 'busy', restored };
 }
 

@@ -25,17 +25,18 @@ export function heartbeat(
 
   async function beat(): Promise<void> {
     const begunAt = performance.now();
+    if (begunAt > goodUntil) return lose('no heartbeat got through');
     const reply = await deps.gate.extend({ ...record, nonce: key.holder, leaseMs: pool.leaseMs });
     switch (reply.kind) {
       case 'lost':
         return lose('another attempt, or too late');
+      case 'rebuilding':
       case 'seatless': {
         const current = await deps.records.read(key);
         if (current === undefined || isTerminal(current.status)) return lose(current?.status ?? 'absent');
         break;
       }
       case 'extended':
-      case 'rebuilding':
         break;
       default:
         unreachable(reply);

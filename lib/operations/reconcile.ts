@@ -1,3 +1,4 @@
+import { reconcilePeriodMs } from '../config.ts';
 import { mostLostLeases, skewMs } from '../domain/protocol.ts';
 import type { TaskRecord } from '../domain/task-record.ts';
 import { addMs, second } from '../domain/time.ts';
@@ -7,7 +8,7 @@ import type { Deps } from './deps.ts';
 import { rebuild } from './epoch.ts';
 import { expire } from './expire.ts';
 import { enforceStored } from './limits.ts';
-import { keepSeat, releaseEnded, releaseSlots } from './release.ts';
+import { releaseEnded, releaseSlots } from './release.ts';
 
 /** What one run mended, by duty; `left` counts due tasks that could not be judged (a service was away) and wait for the next run. */
 export type Reconciled = Record<'sent' | 'expired' | 'requeued' | 'failed' | 'alive' | 'left', number>;
@@ -99,7 +100,8 @@ async function mendRunning(deps: Mending, record: TaskRecord): Promise<keyof Rec
     return 'failed';
   }
   const deadline = addMs(now, deps.weir.times.startWindowMs);
-  await keepSeat(deps, record, deadline);
+  // Without Redis nothing but sends is done: this throws, and the task is left for the next run.
+  await deps.gate.keep({ ...record, until: addMs(deadline, 2 * reconcilePeriodMs) });
   const requeued = await deps.records.requeue(key, 'lost', { runAt: now, deadline });
   if (requeued.kind === 'refused') return undefined;
   await releaseSlots(deps, record, holder);

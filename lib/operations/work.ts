@@ -4,7 +4,7 @@ import { acquireWaitMs, maxReceiveCount, skewMs, startDeadlineMs } from '../doma
 import { isTerminal, type TaskRecord } from '../domain/task-record.ts';
 import { addMs, minute, second } from '../domain/time.ts';
 import { unreachable } from '../domain/unreachable.ts';
-import { type AttemptKey, type TaskMessage, Unavailable } from '../ports.ts';
+import { type AttemptKey, type TaskMessage, Unavailable, type Written } from '../ports.ts';
 import { attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { beginEpoch } from './epoch.ts';
@@ -125,7 +125,7 @@ async function begin(
     await releaseSlots(deps, record, nonce);
     return { kind: 'defer', because: 'too slow between acquire and start', afterMs: second };
   }
-  const started = await deps.records.start(key, {
+  const started = await start(deps, key, {
     startedAt: slots.now,
     deadline: addMs(slots.now, timeoutMs + attemptMarginMs),
     dueAt: slots.lapses,
@@ -136,6 +136,7 @@ async function begin(
     if (standing !== undefined && isTerminal(standing.status))
       await releaseEnded(deps, standing, { nonce, served: false });
     else await releaseSlots(deps, record, nonce);
+    if (standing?.status === 'queued') return { kind: 'defer', because: 'start not written', afterMs: second };
     return { kind: 'ack', because: `start refused: ${started.record?.status ?? 'absent'}` };
   }
   const extended = await deps.gate.extend({ ...record, nonce, leaseMs: pool.leaseMs });
@@ -144,4 +145,20 @@ async function begin(
   const worked = await attempt(deps, { record: started.record, key, pool, receiptHandle });
   // A retry is due in its record too: reconcile sends it where this message may not be received again.
   return worked.kind === 'defer' && receiveCount >= maxReceiveCount ? { ...worked, kind: 'ack' } : worked;
+}
+
+/** A start whose outcome is unknown is read back by its holder. */
+async function start(
+  { records }: Deps,
+  key: AttemptKey,
+  at: Parameters<Deps['records']['start']>[1],
+): Promise<Written> {
+  try {
+    return await records.start(key, at);
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    const record = await records.read(key);
+    const own = record?.status === 'running' && record.holder === key.holder;
+    return own ? { kind: 'written', record } : { kind: 'refused', record };
+  }
 }

@@ -64,7 +64,7 @@ describe('duplicates', () => {
     const system = await openSystem();
     const first = await admit(system.deps, post(system, {}));
     const id = idOf(first);
-    if (end === 'expired') await system.deps.records.expire({ tenant: 't', id }, system.deps.clock.now());
+    if (end === 'expired') await system.deps.records.expire(await open(system, id), system.deps.clock.now());
     else await failTask(system, id);
     const again = await admit(system.deps, post(system, {}));
     expect(again.kind).toBe('admitted');
@@ -170,6 +170,12 @@ describe('a request that dies at any call', () => {
     120_000,
   );
 });
+
+async function open(system: System, id: TaskId) {
+  const record = await stored(system, id);
+  if (record === undefined) throw new Error(`expected task ${id}`);
+  return record;
+}
 
 async function failTask({ deps }: System, id: TaskId): Promise<void> {
   const key = { tenant: 't', id, attempt: 1, holder: 'h' };

@@ -37,7 +37,8 @@ export async function openGate(
     startWindowMs: options.startWindowMs ?? hour,
     now: options.now,
   });
-  if (options.epoch !== null) await gate.restore({ nonce: 'test', lockMs: 1_000, epoch: options.epoch ?? 1 });
+  if (options.epoch !== null)
+    await gate.restore({ nonce: 'test', lockMs: 1_000, take: true, epoch: options.epoch ?? 1 });
   return { gate, connection, stage };
 }
 

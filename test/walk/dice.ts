@@ -1,10 +1,12 @@
 import { addMs, type EpochMs, minute, second, toEpochMs } from '../../lib/domain/time.ts';
 import { type Random, random } from '../protocol/random.ts';
+import { memberOf } from '../support/model/world.ts';
 import type { World } from '../support/model.ts';
 import { dedupKeys, everybodysTiers, everyTier, limitOf, openWorld, pools, type Task, taskAt } from './place.ts';
 import type { Call, CallStep, Step } from './steps.ts';
 
 const mostTasks = 8;
+const ofAttempts: ReadonlySet<Call | undefined> = new Set(['extend', 'release', 'alive']);
 const leases = [15 * second, 30 * second];
 /** Round, or an edge of a histogram's bucket (10·2^k). */
 const passes = [second, 5 * second, 15 * second, 30 * second, 20, 320, 5_120, 10_240, 20_480];
@@ -28,7 +30,7 @@ export class Dice {
     if (chance(0.12)) return this.#pass();
     if (chance(0.003)) return { do: 'lose' };
     if (chance(0.01)) return { do: 'lapse', of: pick(dedupKeys) };
-    if (chance(0.01)) return { do: chance(0.35) ? 'pause' : 'resume', pool: pick(pools) };
+    if (chance(0.01)) return { do: chance(0.2) ? 'pause' : 'resume', pool: pick(pools) };
     if (this.world.epoch === undefined && chance(0.3)) return this.#rebuild();
     const call = this.#call(pick(callsByWeight));
     return chance(0.01) && call.call !== 'times' ? { ...call, short: true } : call;
@@ -52,7 +54,7 @@ export class Dice {
 
   #call(call: Call): CallStep {
     const { chance, pick } = this.#random;
-    const task = call === 'admit' && chance(0.75) ? this.#newTask() : this.#anyTask();
+    const task = call === 'admit' && chance(0.75) ? this.#newTask() : this.#anyTask(call);
     const nonce = this.#nonceOf(task);
     switch (call) {
       case 'peek':
@@ -60,7 +62,11 @@ export class Dice {
       case 'admit':
         return { do: 'call', call, input: { ...task, ...this.#admitOptions(task) } };
       case 'refuse':
-        return { do: 'call', call, input: { tier: pick(everyTier), everyMs: pick([7, second, 5 * second, 20 * minute]) } };
+        return {
+          do: 'call',
+          call,
+          input: { tier: pick(everyTier), everyMs: pick([7, second, 5 * second, 20 * minute]) },
+        };
       case 'confirm':
         return { do: 'call', call, input: task };
       case 'acquire':
@@ -71,7 +77,11 @@ export class Dice {
         return { do: 'call', call, input: { ...task, until: this.#soon([0, second, 60 * second, 90 * second]) } };
       case 'release': {
         const ended = chance(0.4) ? { pointerMs: chance(0.5) ? 0 : 5 * minute } : undefined;
-        return { do: 'call', call, input: { ...task, nonce: chance(0.8) ? nonce : undefined, served: chance(0.7), ended } };
+        return {
+          do: 'call',
+          call,
+          input: { ...task, nonce: chance(0.8) ? nonce : undefined, served: chance(0.7), ended },
+        };
       }
       case 'alive':
         return { do: 'call', call, input: { ...task, nonce } };
@@ -95,13 +105,17 @@ export class Dice {
     return task;
   }
 
-  #anyTask(): Task {
-    return this.#tasks.length === 0 ? this.#newTask() : this.#random.pick(this.#tasks);
+  /** For what an attempt does, mostly one whose slots are held. */
+  #anyTask(call?: Call): Task {
+    const { chance, pick } = this.#random;
+    if (this.#tasks.length === 0) return this.#newTask();
+    const held = this.#tasks.filter((task) => this.world.holders.has(memberOf(task)));
+    return ofAttempts.has(call) && held.length > 0 && chance(0.7) ? pick(held) : pick(this.#tasks);
   }
 
   /** Of the attempt that holds the task's slots, or of one that never did. */
-  #nonceOf({ tenant, id }: Task): string {
-    const held = this.world.holders.get(`${tenant}|${id}`)?.nonce;
+  #nonceOf(task: Task): string {
+    const held = this.world.holders.get(memberOf(task))?.nonce;
     return held !== undefined && this.#random.chance(0.75) ? held : `n${++this.#nonces}`;
   }
 
@@ -119,8 +133,10 @@ export class Dice {
       nonce,
       attempt: pick([1, 2, 3]),
       leaseMs: pick(leases),
-      deadline: chance(0.9) ? this.#soon([0, 60 * second]) : toEpochMs(this.world.now - pick([1, second])),
-      seatMs: pick([45 * second, 90 * second]),
+      deadline: chance(0.9)
+        ? this.#soon([0, 1, 30 * second, 60 * second])
+        : toEpochMs(this.world.now - pick([1, second])),
+      seatMs: pick([15 * second, 45 * second, 90 * second]),
       epoch: chance(0.25) ? Math.max(1, epoch - 1) : epoch,
       expectedBy: chance(0.3) ? toEpochMs(this.world.now + pick([-1, 0, second])) : undefined,
     };
@@ -137,7 +153,7 @@ export class Dice {
 
   #restoreOptions(task: Task, nonce: string) {
     const { chance, pick } = this.#random;
-    const rebuilder = { nonce: chance(0.85) ? 'r1' : 'r2', lockMs: pick([minute, 10 * minute]) };
+    const rebuilder = { nonce: chance(0.85) ? 'r1' : 'r2', lockMs: pick([minute, 10 * minute]), take: chance(0.6) };
     if (chance(0.3)) return { ...rebuilder, epoch: ++this.#epochs };
     if (chance(0.1)) return rebuilder;
     const lease = {

@@ -1,6 +1,6 @@
-import { addMs, day, hour, minute, second, toEpochMs } from '../../lib/domain/time.ts';
-import type { Limits, Tier, TierLimits } from '../../lib/domain/tiers.ts';
 import { toTaskId } from '../../lib/domain/task-id.ts';
+import type { Limits, Tier, TierLimits } from '../../lib/domain/tiers.ts';
+import { addMs, day, hour, minute, second, toEpochMs } from '../../lib/domain/time.ts';
 import type { Random } from '../protocol/random.ts';
 import { newWorld, type World } from '../support/model.ts';
 

@@ -1,76 +1,51 @@
 import type { Cell } from '../../lib/adapters/redis/cell.ts';
-import { isClients, limitLabel } from '../../lib/adapters/redis/keys.ts';
-import { minute } from '../../lib/domain/time.ts';
-import type { World } from '../support/model.ts';
+import { isClients } from '../../lib/adapters/redis/keys.ts';
+import type { Tier } from '../../lib/domain/tiers.ts';
+import { hour, minute } from '../../lib/domain/time.ts';
 import { samplesOf } from '../support/model/learnt.ts';
-import { type Learnt, nameOf, stateOf } from '../support/model/world.ts';
+import type { Leases } from '../support/model/leases.ts';
+import { nameOf, stateOf } from '../support/model/world.ts';
+import type { World } from '../support/model.ts';
 import { dedupKeys, everybodysTiers, everyTier } from './place.ts';
 import type { Command } from './scripts.ts';
 
-/** One thing Redis holds: how it is read, what the model says is read. */
-export type Reading = { readonly command: Command; readonly expected: unknown };
-
-/** A time to live that was this long when it was written, some real time ago. */
-type Lasting = { readonly lastsMs: number };
-const slackMs = 2 * minute;
-
-export function equalTtl(expected: unknown, actual: unknown): boolean {
-  const { lastsMs } = expected as Lasting;
-  return typeof actual === 'number' && actual <= lastsMs && actual > lastsMs - slackMs;
-}
-
-export function isLasting(expected: unknown): expected is Lasting {
-  return typeof expected === 'object' && expected !== null && 'lastsMs' in expected;
-}
+/** One thing Redis holds: how it is read, and whether what was read is what the model holds. */
+export type Reading = {
+  readonly command: Command;
+  readonly expected: unknown;
+  readonly read?: (raw: unknown) => unknown;
+};
 
 const absent = -2;
 const forGood = -1;
 
-/** Everything of a cell but its log, as of now. */
+/** Everything of a cell but its log, as the model has it now. */
 export function readings(world: World, { keys }: Cell): Reading[] {
-  const hash = (key: string, expected: Record<string, unknown>): Reading[] => [
-    { command: ['hgetall', key], expected: texts(expected) },
-  ];
-  const withTtl = (key: string, value: string | null, lastsMs: number): Reading[] => [
-    { command: ['get', key], expected: value },
-    { command: ['pttl', key], expected: value === null ? absent : { lastsMs } },
-  ];
+  const { rebuilder, locks, refusals, learnt } = world;
   return [
-    ...hash(keys.limits, limitsHash(world)),
-    ...hash(
-      keys.holders,
-      Object.fromEntries(
-        [...world.holders].map(([member, { nonce, since, attempt, leaseMs }]) => [
-          member,
-          `${nonce}|${since}|${attempt}|${leaseMs}`,
-        ]),
-      ),
-    ),
-    ...[keys.limits, keys.holders].map((key) => ({ command: ['pexpiretime', key] as const, expected: undefined })).slice(2),
-    ...withTtl(keys.rebuild, world.rebuilder?.nonce ?? null, world.rebuilder?.lastsMs ?? 0),
+    ...forGoodHash(keys.limits, limitsHash(world)),
+    ...forGoodHash(keys.holders, holdersHash(world)),
+    ...text(keys.rebuild, rebuilder?.nonce, rebuilder?.lastsMs),
     ...dedupKeys.flatMap(({ dedupKey }) => {
-      const lock = world.locks.get(dedupKey);
+      const lock = locks.get(dedupKey);
       const value = lock && `${lock.creating ? 'creating' : 'created'}|${lock.id}|${lock.fingerprint}`;
-      return withTtl(keys.lock(dedupKey), value ?? null, lock?.lastsMs ?? 0);
+      return text(keys.lock(dedupKey), value, lock?.lastsMs);
     }),
     ...everyTier.flatMap((tier) => {
       const { seats, slots } = stateOf(world, tier);
-      return [
-        [keys.seats(tier), seats] as const,
-        [keys.slots(tier), slots] as const,
-      ].flatMap(([key, leases]): Reading[] => [
-        {
-          command: ['zrange', key, 0, -1, 'WITHSCORES'],
-          expected: leases.sorted().flatMap(([member, end]) => [member, String(end)]),
-        },
-        {
-          command: ['pexpiretime', key],
-          expected: leases.ends.size === 0 ? absent : isClients(tier.tier) ? leases.lastEnd : forGood,
-        },
-      ]);
+      return [...set(keys.seats(tier), tier, seats), ...set(keys.slots(tier), tier, slots)];
     }),
-    ...everybodysTiers.flatMap((tier) => hash(keys.times(tier), timesHash(world.learnt.get(nameOf(tier))))),
-    ...everyTier.flatMap((tier) => hash(keys.refusals(tier), { ...world.refusals.get(nameOf(tier)) })),
+    ...everybodysTiers.flatMap((tier) => {
+      const times = learnt.get(nameOf(tier));
+      if (times === undefined) return forGoodHash(keys.times(tier), {});
+      const { counts, totalMs: ms, told, kept } = times;
+      return forGoodHash(keys.times(tier), { ...counts, ms, told, kept, samples: samplesOf(times) }, withoutZeros);
+    }),
+    ...everyTier.flatMap((tier): Reading[] => {
+      const refused = refusals.get(nameOf(tier));
+      const key = keys.refusals(tier);
+      return [{ command: ['hgetall', key], expected: texts({ ...refused }) }, ttl(key, refused && hour)];
+    }),
   ];
 }
 
@@ -83,19 +58,58 @@ function limitsHash({ epoch, version, overrides, paused }: World): Record<string
     ...(epoch === undefined ? {} : { epoch }),
     ...(version === undefined ? {} : { version, overrides: fields.length }),
     ...Object.fromEntries(fields),
-    ...Object.fromEntries([...paused].map((pool) => [`paused:${pool}`, '1'])),
+    ...Object.fromEntries([...paused].map((pool) => [`paused:${pool}`, 1])),
   };
 }
 
-/** Fields that are 0 may be missing. */
-function timesHash(learnt: Learnt | undefined): Record<string, unknown> {
-  if (learnt === undefined) return {};
-  const { counts, totalMs: ms, told, kept } = learnt;
-  return { ...counts, ms, told, kept, samples: samplesOf(learnt) };
+function holdersHash({ holders }: World): Record<string, unknown> {
+  return Object.fromEntries(
+    [...holders].map(([member, { nonce, since, attempt, leaseMs }]) => [
+      member,
+      [nonce, since, attempt, leaseMs].join('|'),
+    ]),
+  );
 }
 
-function texts(fields: Record<string, unknown>): Record<string, string> {
+function forGoodHash(key: string, fields: Record<string, unknown>, read = (raw: object): object => raw): Reading[] {
+  const expected = read(texts(fields));
+  const some = Object.keys(expected).length > 0;
+  return [
+    { command: ['hgetall', key], expected, read: (raw) => read(raw as object) },
+    { command: ['pttl', key], expected: some ? forGood : absent },
+  ];
+}
+
+function text(key: string, value: string | undefined, lastsMs: number | undefined): Reading[] {
+  return [{ command: ['get', key], expected: value ?? null }, ttl(key, lastsMs)];
+}
+
+/** A client's set goes with the latest end it was ever given, everybody's stay. */
+function set(key: string, { tier }: Tier, leases: Leases): Reading[] {
+  const lasts = isClients(tier) ? leases.lastEnd : forGood;
+  return [
+    {
+      command: ['zrange', key, 0, -1, 'WITHSCORES'],
+      expected: leases.sorted().flatMap(([member, end]) => [member, String(end)]),
+    },
+    { command: ['pexpiretime', key], expected: leases.ends.size === 0 ? absent : lasts },
+  ];
+}
+
+/** Written `lastsMs` long, some real time ago: the server's own clock counts it down. */
+function ttl(key: string, lastsMs: number | undefined): Reading {
+  const agoMs = 2 * minute;
+  const close = (raw: unknown) => {
+    const isClose = typeof raw === 'number' && lastsMs !== undefined && raw <= lastsMs && raw > lastsMs - agoMs;
+    return isClose ? lastsMs : raw;
+  };
+  return { command: ['pttl', key], expected: lastsMs ?? absent, read: close };
+}
+
+function withoutZeros(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '0'));
+}
+
+function texts(fields: object): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
 }
-
-void limitLabel;

@@ -15,7 +15,9 @@ type Input<Name extends Call> = Parameters<Gate[Name]>[0];
  * - `lose`    Redis loses the cell's data
  */
 export type Step =
-  | { [Name in Call]: { readonly do: 'call'; readonly call: Name; readonly input: Input<Name>; readonly short?: true } }[Call]
+  | {
+      [Name in Call]: { readonly do: 'call'; readonly call: Name; readonly input: Input<Name>; readonly short?: true };
+    }[Call]
   | { readonly do: 'pass'; readonly ms: number }
   | { readonly do: 'lapse'; readonly of: { readonly dedupKey: string } | 'rebuilder' }
   | { readonly do: 'pause' | 'resume'; readonly pool: string }

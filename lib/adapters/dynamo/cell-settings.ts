@@ -11,7 +11,7 @@ import * as z from 'zod';
 import { toEpochMs } from '../../domain/time.ts';
 import type { LimitsVersion, Records } from '../../ports.ts';
 
-const epochItem = z.object({ epoch: z.int(), begun: z.boolean() });
+const epochItem = z.object({ epoch: z.int() });
 const limitsItem = z.object({
   version: z.int(),
   overrides: z.string().transform((text) => JSON.parse(text) as LimitsVersion['overrides']),
@@ -19,10 +19,7 @@ const limitsItem = z.object({
   changedBy: z.string(),
 });
 
-type Settings = Pick<
-  Records,
-  'readEpoch' | 'prepareEpoch' | 'markEpochBegun' | 'advanceEpoch' | 'readLimits' | 'writeLimits'
->;
+type Settings = Pick<Records, 'readEpoch' | 'createEpoch' | 'advanceEpoch' | 'readLimits' | 'writeLimits'>;
 
 /** A cell's settings: its epoch, and its live limits with every earlier version. */
 export function dynamoSettings({
@@ -63,16 +60,10 @@ export function dynamoSettings({
   return {
     async readEpoch() {
       const stored = await get(epochKey);
-      return stored && epochItem.parse(stored);
+      return stored && epochItem.parse(stored).epoch;
     },
-    async prepareEpoch(epoch) {
-      await putIf({ ...epochKey, epoch, begun: false }, 'attribute_not_exists(pk)');
-    },
-    async markEpochBegun(epoch) {
-      await putIf({ ...epochKey, epoch, begun: true }, 'epoch = :epoch', { ':epoch': epoch });
-    },
-    advanceEpoch: (epoch) =>
-      putIf({ ...epochKey, epoch: epoch + 1, begun: true }, 'epoch = :epoch', { ':epoch': epoch }),
+    createEpoch: (epoch) => putIf({ ...epochKey, epoch }, 'attribute_not_exists(pk)'),
+    advanceEpoch: (epoch) => putIf({ ...epochKey, epoch: epoch + 1 }, 'epoch = :epoch', { ':epoch': epoch }),
     async readLimits(version) {
       const stored = await get(limitsKey(version));
       return stored && limitsItem.parse(stored);

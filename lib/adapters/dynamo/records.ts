@@ -100,7 +100,7 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
       }),
     expire: (key, finishedAt) =>
       write(key, {
-        when: { status: 'queued' },
+        when: { status: 'queued', deadline: key.deadline },
         set: { status: 'expired', finishedAt },
         add: { revision: 1 },
         remove: ['openShard'],

@@ -22,13 +22,13 @@ async function ownRedis(options: { password?: string } = {}) {
 
 test('a password is used', async () => {
   const { gate } = await ownRedis({ password: 'p4ss"word\\' });
-  await gate.restore({ nonce: 'test', lockMs: 1_000, epoch: 1 });
+  await gate.restore({ nonce: 'test', lockMs: 1_000, take: true, epoch: 1 });
   expect(await gate.admit(ask())).toMatchObject({ kind: 'admitted' });
 });
 
 test('a frozen server is given up on within the deadline; nothing sent meanwhile arrives later that was not asked again', async () => {
   const { service, gate } = await ownRedis();
-  await gate.restore({ nonce: 'test', lockMs: 1_000, epoch: 1 });
+  await gate.restore({ nonce: 'test', lockMs: 1_000, take: true, epoch: 1 });
   await gate.admit(ask());
   process.kill(service.pid, 'SIGSTOP');
   try {
@@ -46,7 +46,7 @@ test('a frozen server is given up on within the deadline; nothing sent meanwhile
 
 test('a server that died and came back is used again without a restart of ours', async () => {
   const { service, gate } = await ownRedis();
-  await gate.restore({ nonce: 'test', lockMs: 1_000, epoch: 1 });
+  await gate.restore({ nonce: 'test', lockMs: 1_000, take: true, epoch: 1 });
   process.kill(service.pid, 'SIGKILL');
   await expect
     .poll(
@@ -74,7 +74,7 @@ test('a server that died and came back is used again without a restart of ours',
 
 test('a server that forgot the scripts is told them again', async () => {
   const { connection, gate } = await ownRedis();
-  await gate.restore({ nonce: 'test', lockMs: 1_000, epoch: 1 });
+  await gate.restore({ nonce: 'test', lockMs: 1_000, take: true, epoch: 1 });
   await gate.admit(ask());
   await connection.call('flush', (client) => client.script('FLUSH'));
   const replies = await Promise.all(Array.from({ length: 20 }, () => gate.admit(ask())));

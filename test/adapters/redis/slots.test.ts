@@ -53,12 +53,31 @@ test('sent twice it takes the slots once; another attempt of the task is told th
   expect(await gate.acquire({ ...attempt, nonce: randomUUID() })).toMatchObject({ kind: 'held' });
 });
 
-test('past the start deadline it is late', async () => {
+test('at the start deadline it is late, because the seat lapses then', async () => {
   const { gate, now, pass } = await clocked({ pools: { p: { running: 1, inSystem: 9 } } });
-  const attempt = acquiring({ deadline: now() });
+  const attempt = acquiring({ deadline: addMs(now(), 1) });
   expect(await gate.acquire({ ...attempt, permits: 2 })).toMatchObject({ kind: 'busy' });
   pass(1);
   expect(await gate.acquire(attempt)).toEqual({ kind: 'late' });
+});
+
+test('a nonce is for one lease: asked again after it lapsed, it takes no slots', async () => {
+  const { gate, pass } = await clocked({ pools: { p: { running: 1, inSystem: 9 } } });
+  const attempt = acquiring();
+  await gate.acquire(attempt);
+  pass(leaseMs);
+  expect(await gate.acquire(attempt)).toMatchObject({ kind: 'held' });
+  expect(await gate.acquire(acquiring())).toMatchObject({ kind: 'acquired' });
+});
+
+test('a seat that is put back lasts until the start deadline, because the start may never be written', async () => {
+  const { gate, now, pass } = await clocked({ pools: { p: { running: 5, inSystem: 1 } } });
+  const attempt = acquiring({ deadline: addMs(now(), 500_000), seatMs: 100_000 });
+  await gate.acquire(attempt);
+  pass(499_999);
+  expect(await gate.admit(ask())).toMatchObject({ kind: 'rejected' });
+  pass(1);
+  expect(await gate.admit(ask())).toMatchObject({ kind: 'admitted' });
 });
 
 test('a lease lapses at its moment: then the next attempt has the slot and the old one is refused everything', async () => {

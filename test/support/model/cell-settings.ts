@@ -13,9 +13,10 @@ export function setLimits(world: World, { version, overrides }: LimitsInput): Li
 }
 
 /** Puts back what the records say, while there is no epoch and by one rebuilder at a time; the epoch ends it. */
-export function restore(world: World, { nonce, lockMs, epoch, lease }: RestoreInput): RestoreReply {
+export function restore(world: World, { nonce, lockMs, take, epoch, lease }: RestoreInput): RestoreReply {
   if (world.epoch !== undefined) return { kind: 'begun_already' };
-  if (world.rebuilder !== undefined && world.rebuilder.nonce !== nonce) return { kind: 'not_mine' };
+  const mine = world.rebuilder === undefined ? take === true : world.rebuilder.nonce === nonce;
+  if (!mine) return { kind: 'not_mine' };
   if (epoch !== undefined) {
     world.epoch = epoch;
     world.rebuilder = undefined;

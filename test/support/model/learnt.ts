@@ -17,7 +17,10 @@ export function samplesOf({ counts }: Learnt): number {
 export function learn(world: World, tier: Tier, ms: number): void {
   const times = learntOf(world, tier);
   const from = Array.from({ length: buckets }, (_, bucket) => 100 * 2 ** bucket);
-  const bucket = Math.max(0, from.findLastIndex((square) => square <= ms * ms));
+  const bucket = Math.max(
+    0,
+    from.findLastIndex((square) => square <= ms * ms),
+  );
   times.counts[bucket] = (times.counts[bucket] ?? 0) + 1;
   times.totalMs += ms;
   const before = samplesOf(times);

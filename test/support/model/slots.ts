@@ -1,5 +1,11 @@
-import type { AcquireReply, AliveReply, ExtendReply, KeepReply, ReleaseReply } from '../../../lib/domain/gate-replies.ts';
-import { addMs, type EpochMs } from '../../../lib/domain/time.ts';
+import type {
+  AcquireReply,
+  AliveReply,
+  ExtendReply,
+  KeepReply,
+  ReleaseReply,
+} from '../../../lib/domain/gate-replies.ts';
+import { addMs, type EpochMs, toEpochMs } from '../../../lib/domain/time.ts';
 import type { AcquireInput, Claim, ReleaseInput } from '../../../lib/ports.ts';
 import { learn, learntOf } from './learnt.ts';
 import { firstTier, limitsOf, memberOf, slotsOf, stateOf, type World } from './world.ts';
@@ -19,8 +25,10 @@ export function acquire(world: World, input: Claim & AcquireInput): AcquireReply
   if (held !== undefined && holders.get(member)?.nonce === nonce) {
     return { kind: 'acquired', now, lapses: held, epoch: epoch ?? input.epoch };
   }
-  if (now > input.deadline) return { kind: 'late' };
+  if (now >= input.deadline) return { kind: 'late' };
   if (held !== undefined) return { kind: 'held', lapses: held };
+  // A nonce is for one lease, and this one's is over.
+  if (holders.get(member)?.nonce === nonce) return { kind: 'held', lapses: now };
   if (epoch === undefined) return { kind: 'rebuilding' };
   if (world.paused.has(firstTier(input).name)) return { kind: 'paused' };
 
@@ -44,7 +52,8 @@ export function acquire(world: World, input: Claim & AcquireInput): AcquireReply
   const lapses = addMs(now, leaseMs);
   for (const tier of tiers) {
     const { slots, seats } = stateOf(world, tier);
-    seats.raise(member, addMs(now, input.seatMs));
+    // A start that is never written leaves the task queued until its deadline.
+    seats.raise(member, toEpochMs(Math.max(now + input.seatMs, input.deadline)));
     for (const slot of slotsOf(input)) slots.raise(slot, lapses);
   }
   holders.set(member, { nonce, since: now, attempt, leaseMs });

@@ -35,10 +35,11 @@ export const restoreScript: Script<In<RestoreInput>, RestoreReply> = defineScrip
     keys.log,
     ...(input.lease === undefined ? [] : tierKeys(keys, input.lease.tiers)),
   ],
-  args: ({ cell, input: { nonce, lockMs, epoch, lease } }) => [
+  args: ({ cell, input: { nonce, lockMs, take, epoch, lease } }) => [
     nowOf(cell),
     nonce,
     lockMs,
+    take === true ? 1 : 0,
     epoch ?? '',
     lease === undefined ? '' : member(lease),
     lease?.seatUntil ?? '',
