@@ -79,7 +79,7 @@ export async function runAll<Input, Reply extends { readonly kind: string }>(
 
 /** Begins the cell's epoch, without which nothing is decided. */
 export async function beginEpoch(client: Redis, cell: Cell): Promise<void> {
-  const input = { cell, input: { nonce: 'bench', lockMs: 1_000, epoch: 1 } };
+  const input = { cell, input: { nonce: 'bench', lockMs: 1_000, take: true, epoch: 1 } };
   const keys = restoreScript.keys(input);
   await client.evalsha(restoreScript.sha1, keys.length, ...keys, ...restoreScript.args(input));
 }

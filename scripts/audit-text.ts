@@ -11,12 +11,13 @@ type Seen = {
 };
 
 const mostLines = 20;
+const mostTiers = 100;
 const columns = [
   { title: 'tier', least: 18 },
   { title: 'of' },
   { title: 'peak', right: true },
   { title: 'limit', right: true },
-  { title: 'at' },
+  { title: 'at (UTC)' },
   { title: 'task', least: 13, keep: 'end' as const },
   { title: 'decisions', right: true },
 ];
@@ -28,8 +29,10 @@ export function auditText(report: AuditReport, seen: Seen, stream: NodeJS.WriteS
   const lines = [
     ...seenLines(report, seen),
     '',
-    ...(shown.length === 0 ? ['No grant in it.'] : table(columns, shown.slice(0, 200).map(row), { width, stream })),
-    ...more(shown.length, 200, 'tiers'),
+    ...(shown.length === 0
+      ? ['No grant in it.']
+      : table(columns, shown.slice(0, mostTiers).map(row), { width, stream })),
+    ...more(shown.length, mostTiers, 'tiers'),
     '',
     ...section('violation', report.violations.map(violationLine)),
     ...section('unexplained', report.unexplained.map(unexplainedLine)),
@@ -59,7 +62,12 @@ function seenLines({ counts, from, to, limitsUnknown }: AuditReport, { records, 
 function row(peak: Peak & { grants: number }): string[] {
   const limit = peak.limit === undefined ? '-' : String(peak.limit);
   const by = peak.by === 'restore' ? ' (restored)' : '';
-  return [peak.tier, peak.set, String(peak.use), limit, isoTime(peak.at), peak.member + by, String(peak.grants)];
+  return [peak.tier, peak.set, String(peak.use), limit, clock(peak.at), peak.member + by, String(peak.grants)];
+}
+
+/** Time of day: the log spans minutes, and its dates stand above. */
+function clock(at: Peak['at']): string {
+  return isoTime(at).slice(11, -1);
 }
 
 /** Pools, apis, then clients by how much they held. */

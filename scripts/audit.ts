@@ -20,6 +20,8 @@ const usage = `npm run audit -- [options]
 Limits are those of weir.config.ts with this shell's WEIR_… variables: set them as they were when the stage was deployed.
 `;
 
+const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
 await runScript(async () => {
   const options = readOptions();
   if (options.help) {
@@ -84,10 +86,12 @@ function redisAt(url: string | undefined, passwordEnv: string | undefined) {
     throw new ScriptError(`--redis: expected redis://host:port or rediss://host:port, got ${url}`);
   if (new URL(url).password !== '')
     throw new ScriptError('--redis: no password in the address; name the variable that holds it with --password-env');
-  if (passwordEnv === undefined) return { url };
+  const at = new URL(url);
+  if (at.port === '') at.port = '6379';
+  if (passwordEnv === undefined) return { url: at.href };
   const password = process.env[passwordEnv];
   if (password === undefined || password === '') throw new ScriptError(`--password-env: ${passwordEnv} is not set`);
-  return { url, password: async () => password };
+  return { url: at.href, password: async () => password };
 }
 
 function moment(text: string) {
@@ -95,5 +99,3 @@ function moment(text: string) {
   if (Number.isNaN(at)) throw new ScriptError(`--since: expected a time such as 2026-01-31T12:00:00Z, got ${text}`);
   return toEpochMs(at);
 }
-
-const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };

@@ -4,7 +4,7 @@ import { type Mutant, mutants, mutate } from '../test/walk/mutants.ts';
 import { loadScripts } from '../test/walk/scripts.ts';
 import { walk } from '../test/walk/walk.ts';
 
-const walks = { seeds: 20, steps: 3_000 };
+const walks = { seeds: 20, steps: 4_000 };
 
 /** Where the walk of the model and a changed script part, or undefined: then the walk does not guard that line. */
 async function caught(redis: Redis, mutant: Mutant): Promise<string | undefined> {

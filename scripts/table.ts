@@ -28,7 +28,7 @@ export function table(
   const line = (cells: readonly string[]) =>
     columns
       .map(({ right, keep }, at) => {
-        const cell = fit(cells[at] ?? '', widths[at] ?? 0, keep);
+        const cell = clip(cells[at] ?? '', widths[at] ?? 0, keep);
         return right === true ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0);
       })
       .join(' '.repeat(gap))
@@ -37,16 +37,14 @@ export function table(
   return [head, ...rows.map(line)];
 }
 
-function fit(text: string, width: number, keep: Column['keep']): string {
+function clip(text: string, width: number, keep: Column['keep']): string {
   if (text.length <= width) return text;
   return keep === 'end' ? `…${text.slice(text.length - width + 1)}` : `${text.slice(0, width - 1)}…`;
 }
 
-/** `850ms`, `12s`, `4m05s`, `2h10m`, `3d04h`. */
+/** `0s`, `12s`, `4m05s`, `2h10m`, `3d04h`. */
 export function duration(ms: number): string {
-  const whole = Math.max(0, Math.round(ms));
-  if (whole < 1_000) return `${whole}ms`;
-  const seconds = Math.floor(whole / 1_000);
+  const seconds = Math.floor(Math.max(0, ms) / 1_000);
   if (seconds < 60) return `${seconds}s`;
   const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600)];
   if (hours === 0) return `${minutes}m${pad(seconds % 60)}s`;

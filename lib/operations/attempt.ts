@@ -34,6 +34,8 @@ export async function attempt(deps: Deps, held: Held): Promise<Worked> {
   try {
     const { ran, runaway } = await settle(stop.signal, runHandler(deps, held, task, stop.signal, progress));
     clearTimeout(timer);
+    // The last beat left most of a lease for the last write, and one that comes after the release would only find the lease gone.
+    beat.stop();
     await progress.close();
     const gone = beat.lost() && ran.kind === 'failed';
     const worked = gone ? await giveUp(deps, held) : await finish(deps, held, task, ran);

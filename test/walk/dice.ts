@@ -15,24 +15,27 @@ const passes = [second, 5 * second, 15 * second, 30 * second, 20, 320, 5_120, 10
 export class Dice {
   readonly world: World;
   readonly #random: Random;
+  readonly #calls: readonly Call[];
   readonly #tasks: Task[] = [];
   #made = 0;
   #nonces = 0;
   #epochs = 0;
 
+  /** Every fifth walk is of a system where tasks start and end all the time, so that histograms fill and forget. */
   constructor(seed: number) {
     this.#random = random(seed);
-    this.world = openWorld(this.#random);
+    this.#calls = seed % 5 === 1 ? busyCalls : calls;
+    this.world = openWorld(this.#random, this.#calls === busyCalls ? 0.1 : undefined);
   }
 
   next(): Step {
     const { chance, pick } = this.#random;
     if (chance(0.12)) return this.#pass();
-    if (chance(0.003)) return { do: 'lose' };
+    if (chance(this.#calls === busyCalls ? 0.0003 : 0.003)) return { do: 'lose' };
     if (chance(0.01)) return { do: 'lapse', of: pick(dedupKeys) };
     if (chance(0.01)) return { do: chance(0.2) ? 'pause' : 'resume', pool: pick(pools) };
     if (this.world.epoch === undefined && chance(0.3)) return this.#rebuild();
-    const call = this.#call(pick(callsByWeight));
+    const call = this.#call(pick(this.#calls));
     return chance(0.01) && call.call !== 'times' ? { ...call, short: true } : call;
   }
 
@@ -80,7 +83,7 @@ export class Dice {
         return {
           do: 'call',
           call,
-          input: { ...task, nonce: chance(0.8) ? nonce : undefined, served: chance(0.7), ended },
+          input: { ...task, nonce: chance(0.8) ? nonce : undefined, served: chance(0.8), ended },
         };
       }
       case 'alive':
@@ -110,13 +113,13 @@ export class Dice {
     const { chance, pick } = this.#random;
     if (this.#tasks.length === 0) return this.#newTask();
     const held = this.#tasks.filter((task) => this.world.holders.has(memberOf(task)));
-    return ofAttempts.has(call) && held.length > 0 && chance(0.7) ? pick(held) : pick(this.#tasks);
+    return ofAttempts.has(call) && held.length > 0 && chance(0.8) ? pick(held) : pick(this.#tasks);
   }
 
   /** Of the attempt that holds the task's slots, or of one that never did. */
   #nonceOf(task: Task): string {
     const held = this.world.holders.get(memberOf(task))?.nonce;
-    return held !== undefined && this.#random.chance(0.75) ? held : `n${++this.#nonces}`;
+    return held !== undefined && this.#random.chance(0.85) ? held : `n${++this.#nonces}`;
   }
 
   #admitOptions({ dedupKey }: Task) {
@@ -134,8 +137,8 @@ export class Dice {
       attempt: pick([1, 2, 3]),
       leaseMs: pick(leases),
       deadline: chance(0.9)
-        ? this.#soon([0, 1, 30 * second, 60 * second])
-        : toEpochMs(this.world.now - pick([1, second])),
+        ? this.#soon([1, 30 * second, 60 * second])
+        : toEpochMs(this.world.now - pick([0, 1, second])),
       seatMs: pick([15 * second, 45 * second, 90 * second]),
       epoch: chance(0.25) ? Math.max(1, epoch - 1) : epoch,
       expectedBy: chance(0.3) ? toEpochMs(this.world.now + pick([-1, 0, second])) : undefined,
@@ -171,7 +174,7 @@ export class Dice {
   }
 }
 
-const weights: Record<Call, number> = {
+const calls = repeated({
   peek: 6,
   admit: 22,
   refuse: 3,
@@ -186,5 +189,9 @@ const weights: Record<Call, number> = {
   times: 2,
   setLimits: 3,
   restore: 1,
-};
-const callsByWeight = (Object.keys(weights) as Call[]).flatMap((call) => Array<Call>(weights[call]).fill(call));
+});
+const busyCalls = repeated({ admit: 6, acquire: 12, extend: 1, release: 12, observe: 1, ledger: 1, times: 1 });
+
+function repeated(weights: Partial<Record<Call, number>>): Call[] {
+  return (Object.entries(weights) as [Call, number][]).flatMap(([call, weight]) => Array<Call>(weight).fill(call));
+}

@@ -57,9 +57,8 @@ export function taskAt(dice: Random, number: number) {
 /** Where clocks start in a walk: ahead of the server's, so that nothing it expires by its own clock goes, and the same in every replay of a run. */
 const start = addMs(toEpochMs(Math.ceil(Date.now() / hour) * hour), 20 * hour);
 
-/** A new cell with limits of 0 to 4, or none, in every tier. */
-export function openWorld(dice: Random): World {
-  const share = dice.pick([0.2, 0.5, 0.8]);
+/** A new cell with limits of 0 to 4 in a share of its tiers. */
+export function openWorld(dice: Random, share = dice.pick([0.2, 0.5, 0.8])): World {
   const limit = (): number | undefined => (dice.chance(share) ? limitOf(dice) : undefined);
   const both = (): TierLimits => ({ inSystem: limit(), running: limit() });
   const each = (names: readonly string[]) => Object.fromEntries(names.map((each) => [each, both()]));

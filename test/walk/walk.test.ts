@@ -17,7 +17,7 @@ test('the model and Redis agree on every answer and on what is held, and each ki
   const redis = await openServer(scripts);
   const seen = new Map<string, number>();
   for (let seed = 0; seed < 12; seed++) {
-    const found = await walk(seed, { redis, scripts, steps: 3_000, seen });
+    const found = await walk(seed, { redis, scripts, steps: 4_000, seen });
     expect(found && tell(await shrink(found, { redis, scripts })).join('\n')).toBeUndefined();
   }
   expect(everyKind.filter((kind) => !seen.has(kind))).toEqual([]);
