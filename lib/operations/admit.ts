@@ -67,9 +67,9 @@ async function decide(deps: Deps, asked: Asking): Promise<Admission> {
     else if (lost) break;
     else {
       const epoch = await beginEpoch(deps);
-      // Once more even then: somebody may have begun it since this caller looked.
+      // Once more even then: it may be begun this moment, in DynamoDB already and in Redis not yet.
       lost = epoch.kind === 'lost';
-      if (epoch.kind === 'busy') await deps.clock.sleep(pollMs);
+      if (epoch.kind !== 'begun') await deps.clock.sleep(pollMs);
     }
   }
   return replaces === undefined ? { kind: 'unavailable', reason: 'rebuilding' } : { kind: 'creating' };

@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { CreateTableCommand, DeleteTableCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -56,7 +55,7 @@ export class Race {
     const answers: Record<string, number> = {};
     for (const kind of told.flatMap((each) => each.answers)) answers[kind] = (answers[kind] ?? 0) + 1;
     const stored = await this.#stored(name);
-    const seats = await this.#redis.zrange(cellKeys(name).seats({ tier: 'pool', name: 'p' }), 0, -1);
+    const seats = await this.#redis.zrange(cellKeys(name).seats({ tier: 'pool', name: 'p' }), '0', '-1');
     await this.#dynamodb.send(new DeleteTableCommand({ TableName: name }));
     return { answers, ...stored, seats: seats.map((member) => member.slice(member.lastIndexOf('|') + 1)).sort() };
   }
@@ -82,13 +81,17 @@ function numbersOf(process: number): number[] {
   return Array.from({ length: each }, (_, index) => process * each + index);
 }
 
-async function ask<Answer>(worker: ChildProcess, message: object): Promise<Answer> {
-  const answer = once(worker, 'message') as Promise<[Answer]>;
-  const ended = once(worker, 'exit').then(([code]) => {
-    throw new Error(`a process of the race ended (${code})`);
+/** Sends a message and waits for the answer, or for the end of the process. */
+function ask<Answer>(worker: ChildProcess, message: object): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null) => reject(new Error(`a process of the race ended (${code})`));
+    worker.once('exit', ended);
+    worker.once('message', (answer) => {
+      worker.off('exit', ended);
+      resolve(answer as Answer);
+    });
+    worker.send(message);
   });
-  worker.send(message);
-  return (await Promise.race([answer, ended]))[0];
 }
 
 /** What is wrong with a round: nothing where exactly `limit` posts were admitted, in the stores as in the answers, and all others were rejected. */

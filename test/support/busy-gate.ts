@@ -113,7 +113,11 @@ export class BusyClient {
 
   #tiers(): Tier[] {
     const client = Math.floor(this.#roll() * 5);
-    return tiersFor({ ip: `192.0.2.${client}`, tenant: this.#roll() < 0.5 ? 't' : 'u', api: client < 2 ? 'g/a' : 'g/b' });
+    return tiersFor({
+      ip: `192.0.2.${client}`,
+      tenant: this.#roll() < 0.5 ? 't' : 'u',
+      api: client < 2 ? 'g/a' : 'g/b',
+    });
   }
 
   #count(what: string): void {

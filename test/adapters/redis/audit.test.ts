@@ -60,7 +60,11 @@ test('twenty thousand calls of every kind: no violation, nothing unexplained, an
   expect(peak?.use).toBeLessThanOrEqual(peak?.limit ?? 0);
 
   for (const set of ['seats', 'slots'] as const) {
-    for (const tier of [{ tier: 'pool', name: 'p' }, { tier: 'api', name: 'g/a' }, { tier: 'api', name: 'g/b' }] as const) {
+    for (const tier of [
+      { tier: 'pool', name: 'p' },
+      { tier: 'api', name: 'g/a' },
+      { tier: 'api', name: 'g/b' },
+    ] as const) {
       const real = await connection.call('zrange', (client) => client.zrange(keys[set](tier), 0, -1));
       expect(report.held[`${set}:${keys.tierKey(tier)}`] ?? [], `${set} of ${tier.name}`).toEqual(real.sort());
     }
@@ -118,10 +122,18 @@ test('`npm run audit` ends with 0 on a good log, 1 on one that breaks a limit, 2
   const broken = run(address);
   expect(broken).toMatchObject({ status: 1, stderr: '' });
   expect(broken.stdout).toMatch(/1 violation:\n.* pool:examples slots: 5 held over the limit of 4 \(by t\|/);
-  expect(JSON.parse(run([...address, '--json']).stdout)).toMatchObject({ violations: [{ kind: 'over_limit', use: 5 }] });
+  expect(JSON.parse(run([...address, '--json']).stdout)).toMatchObject({
+    violations: [{ kind: 'over_limit', use: 5 }],
+  });
 
-  expect(run(['--redis', 'redis://127.0.0.1:1'])).toMatchObject({ status: 2, stderr: expect.stringMatching(/^error: redis: .*\n$/) });
-  expect(run([...address, '--password-env', 'NOT_SET'])).toMatchObject({ status: 2, stderr: 'error: --password-env: NOT_SET is not set\n' });
+  expect(run(['--redis', 'redis://127.0.0.1:1'])).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/^error: redis: .*\n$/),
+  });
+  expect(run([...address, '--password-env', 'NOT_SET'])).toMatchObject({
+    status: 2,
+    stderr: 'error: --password-env: NOT_SET is not set\n',
+  });
 });
 
 function run(args: readonly string[]) {
