@@ -21,7 +21,7 @@ export default defineConfig({
       {
         test: {
           name: 'service',
-          include: ['test/{adapters,operations,tasks}/**/*.test.ts'],
+          include: ['test/{adapters,operations,race,tasks,walk}/**/*.test.ts'],
           globalSetup: 'test/support/servers.ts',
           testTimeout: 60_000,
           hookTimeout: 60_000,

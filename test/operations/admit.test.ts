@@ -111,6 +111,17 @@ describe('duplicates', () => {
   });
 });
 
+test('an api may name the input fields that make requests identical; files always count', async () => {
+  const system = await openSystem({ task: { dedup: { fields: ['a'] } } });
+  const one = await admit(system.deps, post(system, { a: 1, note: 'x' }));
+  expect(await admit(system.deps, post(system, { a: 1, note: 'y' }))).toMatchObject({
+    kind: 'joined',
+    record: { id: idOf(one) },
+  });
+  expect(await admit(system.deps, post(system, { a: 2, note: 'x' }))).toMatchObject({ kind: 'admitted' });
+  expect(await admit(system.deps, post(system, { a: 1 }, { file: file('x') }))).toMatchObject({ kind: 'admitted' });
+});
+
 describe('limits', () => {
   test('two hundred different posts against a cold store: exactly the limit', async () => {
     const system = await openSystem({ pool: { running: 2, pending: 5 }, epoch: null });

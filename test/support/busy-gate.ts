@@ -29,19 +29,24 @@ export class BusyClient {
   readonly #roll: () => number;
   readonly #tasks: Task[] = [];
   readonly #attempts: Attempt[] = [];
+  #calls = 0;
 
   constructor(gate: Gate, seed: number) {
     this.#gate = gate;
     this.#roll = dice(seed);
   }
 
-  async act(): Promise<void> {
+  /** One step; how many calls it made. */
+  async act(): Promise<number> {
+    const before = this.#calls;
     const roll = this.#roll();
-    if (roll < 0.4) await this.#admit();
-    else if (roll < 0.65) await this.#acquire();
-    else if (roll < 0.75) await this.#extend();
-    else if (roll < 0.95) await this.#end();
+    if (roll < 0.3) await this.#admit();
+    else if (roll < 0.55) await this.#acquire();
+    else if (roll < 0.65) await this.#extend();
+    else if (roll < 0.85) await this.#end();
+    else if (roll < 0.97) await this.#expire();
     else await this.#forget();
+    return this.#calls - before;
   }
 
   async #admit(): Promise<void> {
@@ -88,6 +93,16 @@ export class BusyClient {
     if (isOver) this.#drop(attempt);
   }
 
+  /** A task that never ran ends: its seat goes. */
+  async #expire(): Promise<void> {
+    const waiting = this.#tasks.filter((task) => !this.#attempts.some(({ id }) => id === task.id));
+    const [task] = waiting;
+    if (task === undefined) return;
+    const { kind } = await this.#gate.release({ ...task, ended: { pointerMs: 0 } });
+    this.#count(`expire ${kind}`);
+    this.#drop(task);
+  }
+
   /** A crash: nobody gives back what this attempt holds. Or a cancelled task: its seat goes, its slots stay for now. */
   async #forget(): Promise<void> {
     const [attempt] = this.#attempts.slice(-1);
@@ -121,6 +136,7 @@ export class BusyClient {
   }
 
   #count(what: string): void {
+    this.#calls++;
     this.counts[what] = (this.counts[what] ?? 0) + 1;
   }
 }
