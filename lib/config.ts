@@ -1,166 +1,26 @@
-import * as z from 'zod';
-import { $ZodType } from 'zod/v4/core';
+import type * as z from 'zod';
+import {
+  config,
+  type pool as poolSchema,
+  type reserved as reservedSchema,
+  type task as taskSchema,
+  type times as timesSchema,
+} from './config-schema.ts';
 import type { Limits } from './domain/tiers.ts';
-import { day, hour, minute, second } from './domain/time.ts';
 import { applyLimitVariables } from './limit-variables.ts';
 import type { TaskDefinition } from './task.ts';
 
-/** First path segments that Weir answers itself, so no api's group may take them. */
-export const reservedGroups = ['tasks', 'uploads', 'hooks', 'queue', 'operator', 'health', 'metrics', 'openapi.json'];
-
-/** Time an attempt's function keeps for loading, acquiring and the last write, beside the handler's own timeout. */
-export const attemptMarginMs = 45 * second;
-/** Lambda's longest function timeout. */
-export const maxFunctionMs = 900 * second;
-/** How often the schedule starts `reconcile`. */
-export const reconcilePeriodMs = minute;
-
-const count = z.int().min(0).max(1_000_000);
-const clientLimits = z.strictObject({ running: count.optional(), inSystem: count.optional() });
-const apiName = z
-  .string()
-  .regex(/^[a-z0-9-]{1,32}\/[a-z0-9-]{1,32}$/, 'expected <group>/<name>, each 1 to 32 of a-z, 0-9 and -')
-  .refine((api) => !reservedGroups.includes(api.split('/')[0] ?? ''), {
-    message: `expected a group that Weir does not use itself (${reservedGroups.join(', ')})`,
-  });
-const poolName = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'expected 1 to 32 of a-z, 0-9 and -, a letter first');
-
-const pool = z
-  .strictObject({
-    running: count,
-    pending: count,
-    maxRunning: z.int().min(2).max(1_000).optional(),
-    memoryMb: z.int().min(128).max(10_240).default(1_024),
-    egress: z.enum(['none', 'internet']).default('none'),
-    leaseMs: z
-      .int()
-      .min(3 * second)
-      .max(15 * minute)
-      .default(90 * second),
-    heartbeatMs: z
-      .int()
-      .min(second)
-      .max(5 * minute)
-      .optional(),
-  })
-  .transform((value) => ({
-    ...value,
-    heartbeatMs: value.heartbeatMs ?? Math.floor(value.leaseMs / 3),
-    maxRunning: value.maxRunning ?? Math.max(2, 2 * value.running),
-  }))
-  .check((ctx) => {
-    const { running, maxRunning, leaseMs, heartbeatMs } = ctx.value;
-    if (leaseMs < 3 * heartbeatMs) {
-      fault(ctx, 'leaseMs', `expected at least three heartbeats (${3 * heartbeatMs}), got ${leaseMs}`);
-    }
-    if (running > maxRunning) fault(ctx, 'running', `expected at most maxRunning (${maxRunning}), got ${running}`);
-  });
-
-const fileRule = z.strictObject({
-  mediaTypes: z
-    .array(z.string().regex(/^[a-z]+\/[a-z0-9.+-]+$/, 'expected a media type such as application/pdf'))
-    .min(1),
-  maxBytes: z.int().min(1).max(5_000_000_000),
-  required: z.boolean().optional(),
-});
-const fileField = z
-  .string()
-  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, 'expected 1 to 64 letters, digits, _ or -, a letter first')
-  .refine((name) => name !== 'input' && name !== 'options', 'expected a name other than input and options');
-
-const task = z.looseObject({
-  api: apiName,
-  pool: poolName,
-  input: z.custom<z.ZodType>((value) => value instanceof $ZodType, 'expected a zod schema'),
-  files: z.record(fileField, fileRule).optional(),
-  permits: z.int().min(1).max(1_000).default(1),
-  timeoutMs: z
-    .int()
-    .min(1)
-    .max(maxFunctionMs - attemptMarginMs),
-  retry: z.strictObject({ attempts: z.int().min(1).max(20) }).default({ attempts: 3 }),
-  dedup: z
-    .strictObject({
-      windowMs: z
-        .int()
-        .min(0)
-        .max(6 * day)
-        .default(300 * second),
-      fields: z.array(z.string().min(1)).min(1).max(100).optional(),
-    })
-    .prefault({}),
-  run: z.custom<TaskDefinition['run']>((value) => typeof value === 'function', 'expected a function'),
-});
-
-const times = z
-  .strictObject({
-    startWindowMs: z.int().min(second).max(day).default(hour),
-    resendAgeMs: z
-      .int()
-      .min(second)
-      .max(hour)
-      .default(5 * minute),
-    keepMs: z
-      .int()
-      .min(hour)
-      .max(90 * day)
-      .default(7 * day),
-  })
-  .check((ctx) => {
-    const { startWindowMs, resendAgeMs } = ctx.value;
-    const least = resendAgeMs + 2 * reconcilePeriodMs;
-    if (startWindowMs <= least) {
-      fault(
-        ctx,
-        'startWindowMs',
-        `expected more than resendAgeMs and two reconcile periods (${least}), got ${startWindowMs}`,
-      );
-    }
-  });
-
-const reserved = z.strictObject({ status: z.int().min(1).max(100_000).optional() });
-
-const config = z
-  .strictObject({
-    pools: z.record(poolName, pool),
-    apis: z.record(apiName, clientLimits).default({}),
-    tenant: clientLimits.default({}),
-    ip: clientLimits.default({}),
-    times: times.prefault({}),
-    reserved: reserved.default({}),
-    tasks: z.array(task).min(1),
-  })
-  .check((ctx) => {
-    const { pools, apis, tasks } = ctx.value;
-    const names = tasks.map((each) => each.api);
-    tasks.forEach((each, index) => {
-      const at = pools[each.pool];
-      if (at === undefined) {
-        fault(ctx, ['tasks', index, 'pool'], `expected one of ${Object.keys(pools).join(', ')}, got ${each.pool}`);
-      } else if (at.running > 0 && each.permits > at.running) {
-        const most = `expected at most what pool ${each.pool} runs (${at.running})`;
-        fault(ctx, ['tasks', index, 'permits'], `${most}, got ${each.permits}`);
-      }
-      if (names.indexOf(each.api) !== index) fault(ctx, ['tasks', index, 'api'], `${each.api} is defined twice`);
-    });
-    for (const api of Object.keys(apis)) {
-      if (!names.includes(api)) fault(ctx, ['apis', api], `expected an api among the tasks (${names.join(', ')})`);
-    }
-  });
-
-function fault(ctx: { issues: unknown[]; value: unknown }, path: string | (string | number)[], message: string): void {
-  ctx.issues.push({ code: 'custom', input: ctx.value, path: [path].flat(), message });
-}
+export { attemptMarginMs, reconcilePeriodMs } from './config-schema.ts';
 
 type LimitPair = { readonly running?: number; readonly inSystem?: number };
 
 /** `weir.config.ts` as its author writes it; `docs/configuration.md` describes each field. */
 export type WeirConfig<Pool extends string = string> = {
-  readonly pools: Readonly<Record<Pool, z.input<typeof pool>>>;
+  readonly pools: Readonly<Record<Pool, z.input<typeof poolSchema>>>;
   readonly apis?: Readonly<Record<string, LimitPair>>;
   readonly tenant?: LimitPair;
   readonly ip?: LimitPair;
-  readonly times?: z.input<typeof times>;
+  readonly times?: z.input<typeof timesSchema>;
   readonly reserved?: { readonly status?: number };
   readonly tasks: readonly TaskDefinition<NoInfer<Pool>>[];
 };
@@ -169,12 +29,12 @@ export type WeirConfig<Pool extends string = string> = {
 export type Weir = {
   readonly pools: Readonly<Record<string, Pool>>;
   readonly tasks: Readonly<Record<string, Task>>;
-  readonly times: z.output<typeof times>;
-  readonly reserved: z.output<typeof reserved>;
+  readonly times: z.output<typeof timesSchema>;
+  readonly reserved: z.output<typeof reservedSchema>;
   readonly limits: Limits;
 };
-export type Pool = z.output<typeof pool> & { readonly name: string };
-export type Task = z.output<typeof task>;
+export type Pool = z.output<typeof poolSchema> & { readonly name: string };
+export type Task = z.output<typeof taskSchema>;
 
 /** Types a configuration: a task that names an unknown pool does not compile. `checkConfig` checks the rest. */
 export function defineConfig<const Pool extends string>(source: WeirConfig<Pool>): WeirConfig {
@@ -196,12 +56,12 @@ export function checkConfig(source: WeirConfig, variables: Readonly<Record<strin
   if (overridden.kind === 'faults') throw new ConfigError(overridden.faults);
   const parsed = config.safeParse(overridden.config);
   if (!parsed.success) throw new ConfigError(parsed.error.issues.map((issue) => describe(issue, overridden.config)));
-  const { pools, apis, tenant, ip, tasks, times: checkedTimes, reserved: checkedReserved } = parsed.data;
+  const { pools, apis, tenant, ip, tasks, times, reserved } = parsed.data;
   return {
     pools: Object.fromEntries(Object.entries(pools).map(([name, value]) => [name, { ...value, name }])),
     tasks: Object.fromEntries(tasks.map((each) => [each.api, each])),
-    times: checkedTimes,
-    reserved: checkedReserved,
+    times,
+    reserved,
     limits: {
       pools: Object.fromEntries(
         Object.entries(pools).map(([name, { running, pending }]) => [name, { running, inSystem: running + pending }]),

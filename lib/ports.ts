@@ -15,7 +15,7 @@ import type {
 } from './domain/gate-replies.ts';
 import type { Overrides } from './domain/live-limits.ts';
 import type { TaskId } from './domain/task-id.ts';
-import type { Outcome, TaskFault, TaskRecord } from './domain/task-record.ts';
+import type { Outcome, TaskRecord } from './domain/task-record.ts';
 import type { Tier, TierLimits } from './domain/tiers.ts';
 import type { EpochMs } from './domain/time.ts';
 
@@ -27,7 +27,7 @@ export type Claim = {
   readonly permits: number;
 };
 
-/** Redis and its scripts; LIMITS.md has their rules. Every call throws `Unavailable` when no answer came in time: it may still have run. */
+/** Redis and its scripts; docs/limits.md has their rules. Every call throws `Unavailable` when no answer came in time: it may still have run. */
 export type Gate = {
   peek(input: PeekInput): Promise<PeekReply>;
   admit(input: AdmitInput): Promise<AdmitReply>;
@@ -214,5 +214,3 @@ export class Unavailable extends Error {
     this.service = service;
   }
 }
-
-export type { TaskFault };

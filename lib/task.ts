@@ -1,6 +1,9 @@
 import type * as z from 'zod';
 
-/** A handler's result, as JSON, is at most this large: it lives in the task's record, whose ceiling in DynamoDB is 400 KB. */
+/**
+ * A task's input and its result, as JSON, are at most this large: both live in its record beside each other, whose ceiling in DynamoDB is 400 KB.
+ */
+export const maxInputBytes = 64_000;
 export const maxResultBytes = 300_000;
 
 /** What one file part of a task may be. `maxBytes` is checked while the part is read, never by what the client says. */

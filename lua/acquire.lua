@@ -16,7 +16,8 @@
 --       pool            name, for its pause
 --       expected_by     ms: the p90 of its start that the client was told, '' = none was told
 --       names           of the tiers, for the log
---       tiers           shared, then for each: label, inSystem, running (include/tiers.lua)
+--       shared          how many tiers are everybody's; the others are one client's each, and their sets expire with their last lease
+--       labels, limits  of the tiers (include/tiers.lua)
 --
 -- Replies  {'acquired', now, lapses, epoch}                       lapses: the moment the slots lapse
 --          {'late', now}                                          at the deadline or past it
@@ -43,13 +44,14 @@ local epoch = integer('epoch', 1, 1e12)
 local pool = text('pool', 64)
 local expected_by = optional_integer('expected_by', 1e12, 7e12)
 local names = text('names', 512)
+local shared = integer('shared', 0, 16)
 local tiers = read_tiers(5)
 
 local holder = read_holder(KEYS[2], member)
-local lapses = holder and tonumber(call('ZSCORE', tiers[1].slots, slot_member(member, 1)) or 0) or 0
-local limits = read_limits(KEYS[1], tiers)
+local lapses = holder and tonumber(call('ZSCORE', KEYS[6], slot_member(member, 1)) or 0) or 0
+local in_force, _, limits = read_limits(KEYS[1])
 if holder and holder.nonce == nonce and lapses > now then
-  return { 'acquired', now, lapses, limits.epoch or epoch }
+  return { 'acquired', now, lapses, in_force or epoch }
 end
 -- The seat lapses at the deadline: from that moment on another task may have it.
 if now >= deadline then
@@ -62,39 +64,48 @@ end
 if holder and holder.nonce == nonce then
   return { 'held', now }
 end
-if not limits.epoch then
+if not in_force then
   return { 'rebuilding' }
 end
 if call('HEXISTS', KEYS[1], 'paused:' .. pool) == 1 then
   return { 'paused' }
 end
 
-local entry = { 'acquire', whole(now), member, whole(now + lease_ms), whole(math.max(now + seat_ms, deadline)), permits, attempt, names }
-for index, tier in ipairs(tiers) do
-  local limit = tier.running
-  if limit then
-    local count = count_sweeping(KEYS[3], tier.slots, now, limit - permits + 1)
-    if count + permits > limit then
-      local first = call('ZRANGEBYSCORE', tier.slots, '(' .. whole(now), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-      return { 'busy', index, count, limit, first[2] and tonumber(first[2]) - now or 0 }
-    end
-  end
-  if epoch ~= limits.epoch and tier.in_system and not call('ZSCORE', tier.seats, member) then
-    local count = count_sweeping(KEYS[3], tier.seats, now, tier.in_system)
-    if count >= tier.in_system then
-      return { 'unseated', index, count, tier.in_system }
-    end
-  end
-  entry[8 + index] = limit or '-'
-end
-
 lapses = now + lease_ms
 -- A start that is never written leaves the task queued until its deadline.
-local seat_until = math.max(now + seat_ms, deadline)
-for _, tier in ipairs(tiers) do
-  hold(tier.seats, seat_until, member, tier.expires)
+local seat_until = whole(math.max(now + seat_ms, deadline))
+local slots_until = whole(lapses)
+local entry = { 'acquire', whole(now), member, slots_until, seat_until, permits, attempt, names }
+for index = 1, tiers do
+  local seats, slots = KEYS[3 + 2 * index], KEYS[4 + 2 * index]
+  local in_system, running = limits[2 * index - 1], limits[2 * index]
+  if running >= 0 then
+    local count = call('ZCARD', slots)
+    if count + permits > running then
+      count = sweep(KEYS[3], slots, now, count)
+      if count + permits > running then
+        local first = call('ZRANGEBYSCORE', slots, '(' .. whole(now), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+        return { 'busy', index, count, running, first[2] and tonumber(first[2]) - now or 0 }
+      end
+    end
+  end
+  if epoch ~= in_force and in_system >= 0 and not call('ZSCORE', seats, member) then
+    local count = call('ZCARD', seats)
+    if count >= in_system then
+      count = sweep(KEYS[3], seats, now, count)
+      if count >= in_system then
+        return { 'unseated', index, count, in_system }
+      end
+    end
+  end
+  entry[8 + index] = running < 0 and '-' or running
+end
+
+for index = 1, tiers do
+  local expires = index > shared
+  hold(KEYS[3 + 2 * index], seat_until, member, expires)
   for permit = 1, permits do
-    hold(tier.slots, lapses, slot_member(member, permit), tier.expires)
+    hold(KEYS[4 + 2 * index], slots_until, slot_member(member, permit), expires)
   end
 end
 write_holder(KEYS[2], member, nonce, now, attempt, lease_ms)
@@ -105,4 +116,4 @@ if expected_by then
   end
 end
 write_log(KEYS[3], entry)
-return { 'acquired', now, lapses, limits.epoch }
+return { 'acquired', now, lapses, in_force }

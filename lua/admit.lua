@@ -1,7 +1,7 @@
 -- admit: one new task takes its dedup lock and a seat in every tier, or nothing anywhere. Sent twice, it charges once.
 --
 -- KEYS[1]   limits (hash)     KEYS[2]  lock of the dedup key (string)     KEYS[3]  decision log (stream)
--- KEYS[4..] seats, slots of each tier
+-- KEYS[4..] seats, slots of each of the four tiers
 --
 -- ARGV  now             ms, '' = server TIME (tests name one)
 --       id              of the new task
@@ -9,12 +9,14 @@
 --       fingerprint
 --       replaces        id of the terminal task this one takes the place of, '' = none
 --       replaced        member of that task, '' = none
---       lock_ms         life of the creation lock
---       start_window_ms life of a seat before its task has started
---       permits         slots the task will take in every tier
---       most_ahead      refuse behind more waiting tasks of the pool than this, '' = any number
 --       names           of the tiers, for the log
---       tiers           shared, then for each: label, inSystem, running (include/tiers.lua)
+--       terms           packed (include/arguments.lua):
+--         lock_ms         life of the creation lock
+--         start_window_ms life of a seat before its task has started
+--         permits         slots the task will take in every tier
+--         most_ahead      refuse behind more waiting tasks of the pool than this, 2^31 - 1 = any number
+--         shared          how many tiers are everybody's; the others are one client's each, and their sets expire with their last lease
+--       labels, limits  of the tiers (include/tiers.lua)
 --
 -- Replies  {'admitted', now, deadline, epoch, version, uses…}     deadline: the moment the seat lapses
 --          {'duplicate', state, id, fingerprint}                  state: creating | created
@@ -29,51 +31,58 @@
 -- @include grant
 -- @include lock
 
+local any_number = 2147483647
+
 local now = moment()
 local id = text('id', 64)
 local member = text('member', 256)
 local fingerprint = text('fingerprint', 128)
 local replaces = text('replaces', 64)
 local replaced = text('replaced', 256)
-local lock_ms = integer('lock_ms', 1, 600000)
-local start_window_ms = integer('start_window_ms', 1, 86400000)
-local permits = integer('permits', 1, 1000)
-local most_ahead = optional_integer('most_ahead', -1, 1e6)
 local names = text('names', 512)
+local lock_ms, start_window_ms, permits, most_ahead, shared = packed_integers('terms', 5)
+check_range('lock_ms', lock_ms, 1, 600000)
+check_range('start_window_ms', start_window_ms, 1, 86400000)
+check_range('permits', permits, 1, 1000)
+check_range('most_ahead', most_ahead, -1, any_number)
+check_range('shared', shared, 0, 4)
 local tiers = read_tiers(4)
+if tiers ~= 4 then
+  refuse_argument('limits', 'those of four tiers')
+end
 
 local lock = read_lock(KEYS[2])
 if lock and lock.id ~= id and lock.id ~= replaces then
   return { 'duplicate', lock.state, lock.id, lock.fingerprint }
 end
 
-local limits = read_limits(KEYS[1], tiers)
-if not limits.epoch then
+local epoch, version, limits = read_limits(KEYS[1])
+if not epoch then
   return { 'rebuilding' }
 end
 
-local held = lock and lock.id == id and call('ZSCORE', tiers[1].seats, member)
+local held = lock and lock.id == id and call('ZSCORE', KEYS[4], member)
 if held then
-  return append_uses({ 'admitted', now, tonumber(held), limits.epoch, limits.version }, tiers, now)
+  return append_uses({ 'admitted', now, tonumber(held), epoch, version }, 4, limits, now)
 end
 
-for index, tier in ipairs(tiers) do
-  local running = tier.configured_running
-  if running and running > 0 and permits > running then
+for index = 1, tiers do
+  local running = configured[2 * index]
+  if permits > running and running > 0 then
     return { 'never', index, running }
   end
 end
 
 local giving_back = lock ~= nil and lock.id == replaces and replaced ~= ''
-local function free_for_replaced(tier)
-  local score = giving_back and call('ZSCORE', tier.seats, replaced)
+local function free_for_replaced(seats)
+  local score = giving_back and call('ZSCORE', seats, replaced)
   return score and tonumber(score) > now and 1 or 0
 end
 
 -- Each task that runs has exactly one slot #1; a pool has at most 1,000 (maxRunning).
-local function running_tasks(slots, at_ms)
+local function running_tasks(slots)
   local tasks = 0
-  for _, slot in ipairs(call('ZRANGEBYSCORE', slots, '(' .. whole(at_ms), '+inf', 'LIMIT', 0, 1000)) do
+  for _, slot in ipairs(call('ZRANGEBYSCORE', slots, '(' .. whole(now), '+inf', 'LIMIT', 0, 1000)) do
     if string.sub(slot, -2) == '#1' then
       tasks = tasks + 1
     end
@@ -81,48 +90,53 @@ local function running_tasks(slots, at_ms)
   return tasks
 end
 
-for index, tier in ipairs(tiers) do
-  local limit = tier.in_system
-  tier.seated = count_sweeping(KEYS[3], tier.seats, now, limit or math.huge)
-  if limit and tier.seated >= limit and tier.seated - free_for_replaced(tier) >= limit then
-    return append_uses({ 'rejected', now, index, limits.version }, tiers, now)
+-- As long from the start as with four tiers: to grow a table costs more than a command.
+local reply = { 'admitted', now, now + start_window_ms, epoch, version, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+for index = 1, tiers do
+  local seats, limit = KEYS[2 + 2 * index], limits[2 * index - 1]
+  local count = call('ZCARD', seats)
+  if limit >= 0 and count >= limit then
+    count = sweep(KEYS[3], seats, now, count)
+    if count - free_for_replaced(seats) >= limit then
+      return append_uses({ 'rejected', now, index, version }, 4, limits, now)
+    end
   end
+  reply[2 + 4 * index] = count + 1
 end
-if most_ahead then
-  local ahead = alive(tiers[1].seats, now) - running_tasks(tiers[1].slots, now) - free_for_replaced(tiers[1])
+if most_ahead < any_number then
+  local ahead = alive(KEYS[4], now) - running_tasks(KEYS[5]) - free_for_replaced(KEYS[4])
   if ahead > most_ahead then
-    return append_uses({ 'behind', now, ahead, limits.version }, tiers, now)
+    return append_uses({ 'behind', now, ahead, version }, 4, limits, now)
   end
 end
 
-local deadline = now + start_window_ms
-local reply = { 'admitted', now, deadline, limits.epoch, limits.version }
-local deadline_text = whole(deadline)
-local entry = { 'admit', whole(now), member, deadline_text, names }
+local now_text, deadline_text = whole(now), whole(now + start_window_ms)
+local entry = { 'admit', now_text, member, deadline_text, names }
 write_lock(KEYS[2], 'creating', id, fingerprint, lock_ms)
-for index, tier in ipairs(tiers) do
-  local seats = tier.seats
+for index = 1, tiers do
+  local seats, slots = KEYS[2 + 2 * index], KEYS[3 + 2 * index]
+  local in_system, running = limits[2 * index - 1], limits[2 * index]
+  local use = 4 * index
   if giving_back and call('ZREM', seats, replaced) == 1 then
-    tier.seated = tier.seated - 1
+    -- Its seat may have lapsed and be uncounted already.
+    reply[use + 2] = math.max(1, reply[use + 2] - 1)
   end
   call('ZADD', seats, deadline_text, member)
-  if tier.expires then
+  if index > shared then
     -- A set that was empty has no expiry yet, any other only moves its own on.
-    if tier.seated == 0 then
+    if reply[use + 2] == 1 then
       call('PEXPIREAT', seats, deadline_text)
     else
       call('PEXPIREAT', seats, deadline_text, 'GT')
     end
   end
-  local use = 4 * index
-  reply[use + 2] = tier.seated + 1
-  reply[use + 3] = tier.in_system or -1
-  reply[use + 4] = call('ZCARD', tier.slots)
-  reply[use + 5] = tier.running or -1
-  entry[5 + index] = tier.in_system or '-'
+  reply[use + 3] = in_system
+  reply[use + 4] = call('ZCARD', slots)
+  reply[use + 5] = running
+  entry[5 + index] = in_system < 0 and '-' or in_system
 end
 if giving_back then
-  write_log(KEYS[3], { 'replace', whole(now), replaced })
+  write_log(KEYS[3], { 'replace', now_text, replaced })
 end
 write_log(KEYS[3], entry)
 return reply

@@ -43,11 +43,13 @@ if not live then
   return { 'lost' }
 end
 
+local lapses = now + lease_ms
+local lapses_text = whole(lapses)
 local seated = true
 for key = 4, #KEYS, 2 do
   for permit = 1, permits do
-    hold(KEYS[key + 1], now + lease_ms, slot_member(member, permit), (key - 4) / 2 >= shared)
+    hold(KEYS[key + 1], lapses_text, slot_member(member, permit), (key - 4) / 2 >= shared)
   end
   seated = seated and call('ZSCORE', KEYS[key], member) ~= false
 end
-return { seated and 'extended' or 'seatless', now + lease_ms }
+return { seated and 'extended' or 'seatless', lapses }

@@ -16,10 +16,11 @@ local member = text('member', 256)
 local until_ms = integer('until', 1e12, 7e12)
 local shared = integer('shared', 0, 16)
 
+local until_text = whole(until_ms)
 local kept = true
 for key = 1, #KEYS, 2 do
   if call('ZSCORE', KEYS[key], member) then
-    hold(KEYS[key], until_ms, member, (key - 1) / 2 >= shared)
+    hold(KEYS[key], until_text, member, (key - 1) / 2 >= shared)
   else
     kept = false
   end

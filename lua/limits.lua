@@ -3,7 +3,7 @@
 -- KEYS[1]  limits (hash)     KEYS[2]  decision log (stream)
 --
 -- ARGV  now        ms, '' = server TIME
---       version    grows with each change
+--       version    grows with each change, from 1
 --       fields     `inSystem:<label>`, number, `running:<label>`, number, …: every override, and none beside them
 --
 -- Replies  {'applied'} | {'older', version in force}
@@ -12,7 +12,7 @@
 
 local most_fields = 2000
 local now = moment()
-local version = integer('version', 0, 1e12)
+local version = integer('version', 1, 1e12)
 local given = (#ARGV - at) / 2
 if given % 1 ~= 0 or given > most_fields then
   refuse_argument('fields', 'pairs, at most ' .. most_fields)
@@ -27,7 +27,7 @@ for index = 1, given do
 end
 
 local current = tonumber(call('HGET', KEYS[1], 'version') or 0)
-if current >= version and version > 0 then
+if current >= version then
   return { 'older', current }
 end
 for _, field in ipairs(call('HKEYS', KEYS[1])) do

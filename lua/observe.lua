@@ -5,7 +5,7 @@
 --
 -- ARGV  now        ms, '' = server TIME
 --       member     whose place is asked, '' = nobody's
---       tiers      shared, then for each: label, inSystem, running (include/tiers.lua)
+--       labels, limits   of the tiers (include/tiers.lua)
 --
 -- Replies  {'observed', now, version, epoch (0 = none), then for each tier: inSystem in use and limit, running in use and limit (-1 = none),
 --           distinct tasks running, tasks that wait before `member` (-1 = no such seat), member of the oldest task that waits ('' = none)}
@@ -17,17 +17,17 @@ local most_read = 1000
 local now = moment()
 local asked = text('member', 256)
 local tiers = read_tiers(2)
-local limits = read_limits(KEYS[1], tiers)
+local epoch, version, limits = read_limits(KEYS[1])
 
 local function live(key)
   return call('ZRANGEBYSCORE', key, '(' .. whole(now), '+inf', 'LIMIT', 0, most_read)
 end
 
-local reply = { 'observed', now, limits.version, limits.epoch or 0 }
-for _, tier in ipairs(tiers) do
-  append_uses(reply, { tier }, now)
+local reply = { 'observed', now, version, epoch or 0 }
+for index = 1, tiers do
+  append_use(reply, 2, limits, index, now)
   local running, tasks = {}, 0
-  for _, slot in ipairs(live(tier.slots)) do
+  for _, slot in ipairs(live(KEYS[1 + 2 * index])) do
     local member = string.match(slot, '^(.*)#1$')
     if member then
       running[member] = true
@@ -35,7 +35,7 @@ for _, tier in ipairs(tiers) do
     end
   end
   local oldest, ahead, found = '', 0, false
-  for _, member in ipairs(live(tier.seats)) do
+  for _, member in ipairs(live(KEYS[2 * index])) do
     found = found or member == asked
     if not running[member] then
       if not found then

@@ -6,7 +6,7 @@
 --
 -- ARGV  now        ms, '' = server TIME
 --       keyed      1 where KEYS[2] is a dedup key, else 0
---       tiers      shared, then for each: label, inSystem, running (include/tiers.lua)
+--       labels, limits   of the tiers (include/tiers.lua)
 --
 -- Replies  {'duplicate', state, id, fingerprint}
 --          {'rebuilding'}
@@ -25,15 +25,15 @@ if lock then
   return { 'duplicate', lock.state, lock.id, lock.fingerprint }
 end
 
-local limits = read_limits(KEYS[1], tiers)
-if not limits.epoch then
+local epoch, version, limits = read_limits(KEYS[1])
+if not epoch then
   return { 'rebuilding' }
 end
 
-for index, tier in ipairs(tiers) do
-  local limit = tier.in_system
-  if limit and call('ZCARD', tier.seats) >= limit and alive(tier.seats, now) >= limit then
-    return append_uses({ 'full', now, index, limits.version }, tiers, now)
+for index = 1, tiers do
+  local seats, limit = KEYS[1 + 2 * index], limits[2 * index - 1]
+  if limit >= 0 and call('ZCARD', seats) >= limit and alive(seats, now) >= limit then
+    return append_uses({ 'full', now, index, version }, 3, limits, now)
   end
 end
 return { 'open' }

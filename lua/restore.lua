@@ -39,6 +39,9 @@ local permits = integer('permits', 1, 1000)
 local lease_ms = integer('lease_ms', 1, 3600000)
 local names = text('names', 512)
 local shared = integer('shared', 0, 16)
+if member ~= '' and not seat_until then
+  refuse_argument('seat_until', 'a moment where a task is named')
+end
 
 if call('HEXISTS', KEYS[1], 'epoch') == 1 then
   return { 'begun_already' }
@@ -58,9 +61,9 @@ end
 if member ~= '' then
   for key = 5, #KEYS, 2 do
     local expires = (key - 5) / 2 >= shared
-    hold(KEYS[key], seat_until, member, expires)
+    hold(KEYS[key], whole(seat_until), member, expires)
     for permit = 1, holder ~= '' and permits or 0 do
-      hold(KEYS[key + 1], now + lease_ms, slot_member(member, permit), expires)
+      hold(KEYS[key + 1], whole(now + lease_ms), slot_member(member, permit), expires)
     end
   end
   if holder ~= '' then

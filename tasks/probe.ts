@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { defineTask, TaskError } from '../lib/task.ts';
 
@@ -20,10 +21,10 @@ export default defineTask({
   timeoutMs: 140_000,
   retry: { attempts: 3 },
   async run({ input: probe, ctx }) {
-    burn(probe.cpuMs);
+    await burn(probe.cpuMs, probe.ignoreAbort ? undefined : ctx.signal);
     const steps = Math.max(1, probe.progressSteps);
     for (let step = 1; step <= steps; step++) {
-      await sleep(probe.ms / steps, probe.ignoreAbort ? undefined : ctx.signal);
+      await sleep(probe.ms / steps, undefined, { signal: probe.ignoreAbort ? undefined : ctx.signal });
       if (probe.progressSteps > 0) ctx.progress((100 * step) / steps, `step ${step} of ${steps}`);
     }
     if (ctx.attempt <= probe.failTimes) {
@@ -34,12 +35,12 @@ export default defineTask({
   },
 });
 
-function burn(cpuMs: number): void {
+/** In slices, so that heartbeats come through. */
+async function burn(cpuMs: number, signal: AbortSignal | undefined): Promise<void> {
   const end = performance.now() + cpuMs;
-  while (performance.now() < end);
-}
-
-async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const { setTimeout: wait } = await import('node:timers/promises');
-  await wait(ms, undefined, { signal });
+  while (performance.now() < end) {
+    const sliceEnd = Math.min(end, performance.now() + 50);
+    while (performance.now() < sliceEnd);
+    await sleep(0, undefined, { signal });
+  }
 }

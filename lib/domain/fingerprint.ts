@@ -33,6 +33,13 @@ export function fingerprint({ tenant, method, api, input, files }: Asked): strin
   return `sha256:${hash.digest('hex')}`;
 }
 
+/** Of an input the members its api names as the ones that make requests identical; all of it where none are named or it is no object. */
+export function whatMatters(input: JsonValue, fields: readonly string[] | undefined): JsonValue {
+  if (fields === undefined || typeof input !== 'object' || input === null || Array.isArray(input)) return input;
+  const named = fields.filter((field) => Object.hasOwn(input, field));
+  return Object.fromEntries(named.map((field) => [field, input[field] ?? null]));
+}
+
 /** RFC 8785: one text for one value. */
 export function canonicalJson(value: JsonValue): string {
   const text = canonicalize(value);

@@ -16,12 +16,12 @@ export type Refusals = { readonly count: number; readonly at: EpochMs };
  * How often a seat comes free, in whole ms, at least 1: `⌊mean / running⌋`. Tasks of 60 s on 4 slots free one every 15,000 ms. In Lua, with `n`
  * samples: `math.max(1, math.floor(ms / (n * running)))`, or of the timeout below 20.
  */
-export function seatMs(task: TaskTime, running: number): number {
+export function seatEveryMs(task: TaskTime, running: number): number {
   return Math.max(1, Math.floor(task.meanMs / Math.max(1, running)));
 }
 
 /**
- * One more refusal at `now`, where a seat comes free every `everyMs`, as `seatMs` has it: it is the k-th of those that wait for one. Seats freed since `at` belong to those
+ * One more refusal at `now`, where a seat comes free every `everyMs`, as `seatEveryMs` has it: it is the k-th of those that wait for one. Seats freed since `at` belong to those
  * told before, so they leave the count; `at` moves by whole seats, so that no part of one is lost. Never counts more than an hour of seats: past it
  * everyone is told the same, and a flood is forgotten within the hour. Whole numbers only, so that Lua has the same answer.
  *

@@ -1,6 +1,6 @@
 import type { TaskId } from './task-id.ts';
 import type { Tier } from './tiers.ts';
-import type { EpochMs } from './time.ts';
+import { addMs, type EpochMs } from './time.ts';
 
 /**
  * Where a task stands. The record is the truth; every write is conditional on the status it leaves, terminal ones never change.
@@ -64,6 +64,8 @@ export type TaskRecord = {
   /** As charged, widest first. */
   readonly tiers: readonly Tier[];
   readonly input: string;
+  /** SHA-256 of the part of the input that the fingerprint covers, in RFC 8785 form. */
+  readonly inputDigest: string;
   readonly files: readonly StoredFile[];
   readonly dedupKey: string;
   readonly fingerprint: string;
@@ -99,5 +101,5 @@ export function judge(record: TaskRecord, now: EpochMs): Judgement {
 
 export function reusableUntil(record: TaskRecord): EpochMs | undefined {
   if (record.status !== 'succeeded' || record.finishedAt === undefined || record.reuseMs === 0) return undefined;
-  return (record.finishedAt + record.reuseMs) as EpochMs;
+  return addMs(record.finishedAt, record.reuseMs);
 }

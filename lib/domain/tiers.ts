@@ -1,4 +1,4 @@
-/** A limit a task must pass, widest first; DESIGN.md §1. */
+/** A limit a task must pass, widest first; docs/words.md. */
 export const tierKinds = ['pool', 'api', 'tenant', 'ip'] as const;
 export type TierKind = (typeof tierKinds)[number];
 

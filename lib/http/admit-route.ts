@@ -26,9 +26,10 @@ export function admitRoute(deps: Deps, baseUrl: string): Route {
     const bytes = bodyBytes(event);
     const read = (): Promise<Submission> =>
       kind.kind === 'json' ? readJsonSubmission(bytes, task) : readMultipartSubmission(bytes, kind.contentType, task);
-    const submission = kind.kind === 'json' && bytes.length <= smallBodyBytes ? await read() : read;
+    const small = kind.kind === 'json' && bytes.length <= smallBodyBytes;
+    const submission = small ? ({ kind: 'read', content: await read() } as const) : ({ kind: 'unread', read } as const);
     const asker = { tenant: tenantOf(event), ip: clientAddress(event) };
-    const admission = await admit(deps, { ...asker, method: 'POST', task, idempotencyKey: key, submission });
+    const admission = await admit(deps, { ...asker, task, idempotencyKey: key, submission });
     return answer(baseUrl, admission);
   };
 }
@@ -102,7 +103,7 @@ function answer(baseUrl: string, admission: Admission): APIGatewayProxyResult {
         detail:
           admission.reason === 'rebuilding'
             ? 'What is in the system is being counted again after a loss of data; nothing is admitted until that is done.'
-            : 'A store that is needed to decide does not respond; nothing was admitted.',
+            : 'A store that is needed to decide does not respond. Should the task have been admitted all the same, posting it again joins it.',
         retryAfterMs: admission.reason === 'rebuilding' ? 15_000 : 2_000,
       });
     default:

@@ -92,8 +92,8 @@ function limitsView({ version, limits, overrides, changedAt, changedBy }: Limits
   };
 }
 
-/** One effect for a person: `17 running over the new 10, nothing is stopped; drains in about 45 s`. */
-export function sentence({ tier, name, limit, from, to, inUse, over, drainsInMs }: LimitEffect): string {
+/** One effect for a person: `pool p: running from 17 to 10; 17 running, 7 over the new limit, nothing is stopped; drains in about 45 s`. */
+function sentence({ tier, name, limit, from, to, inUse, over, drainsInMs }: LimitEffect): string {
   const what = limit === 'running' ? 'running' : 'in the system';
   const change = `${tier} ${name}: ${what} from ${from ?? 'no limit'} to ${to ?? 'no limit'}`;
   if (over === 0) return `${change}; ${inUse} ${what} now`;

@@ -1,8 +1,10 @@
 import * as z from 'zod';
 import type { Task } from '../config.ts';
+import { canonicalJson } from '../domain/fingerprint.ts';
 import { type JsonValue, readStrictJson } from '../domain/strict-json.ts';
 import { day } from '../domain/time.ts';
 import type { Submission, SubmittedFile } from '../operations/admission.ts';
+import { maxInputBytes } from '../task.ts';
 import { readMultipart } from './multipart.ts';
 import { type Fault, invalidInput, malformed, ProblemError } from './problem.ts';
 
@@ -71,6 +73,16 @@ async function checked(
   const parsed = await task.input.safeParseAsync(input);
   if (!parsed.success) all.push(...faultsOf('input', parsed.error));
   if (all.length > 0 || readOptions.data === undefined) throw invalidInput(all);
+  const size = Buffer.byteLength(canonicalJson(input));
+  if (size > maxInputBytes) {
+    throw new ProblemError({
+      status: 413,
+      code: 'too_large',
+      title: 'The input is too large',
+      detail: `Expected at most ${maxInputBytes} bytes of input as JSON, got ${size}; send larger content as a file.`,
+      members: { part: 'input', maxBytes: maxInputBytes },
+    });
+  }
   return { input, files, options: readOptions.data };
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isTerminal, reusableUntil, type TaskRecord } from '../domain/task-record.ts';
 import { type EpochMs, isoTime } from '../domain/time.ts';
 import type { Expectation } from '../operations/outlook.ts';
@@ -41,12 +40,12 @@ export function queueView({ position, eta }: Expectation): Record<string, unknow
  * success; `until` is known once it has ended. `parts` are what the fingerprint covers beside tenant, method and api.
  */
 function dedupReceipt(record: TaskRecord): Record<string, unknown> {
-  const { fingerprint, input, files, reuseMs, dedupKey } = record;
+  const { fingerprint, inputDigest, files, reuseMs, dedupKey } = record;
   return {
     fingerprint,
     by: dedupKey.startsWith(`D#${record.tenant}#k#`) ? 'idempotency-key' : 'content',
     parts: {
-      input: `sha256:${createHash('sha256').update(input).digest('hex')}`,
+      input: `sha256:${inputDigest}`,
       files: files.map(({ field, mediaType, size, sha256 }) => ({
         field,
         mediaType,

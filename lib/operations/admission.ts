@@ -28,11 +28,12 @@ export type Submission = {
 export type AdmitRequest = {
   readonly tenant: string;
   readonly ip: string;
-  readonly method: 'POST';
   readonly task: Task;
   readonly idempotencyKey?: string | undefined;
   /** Read where that costs nothing (a small JSON body); else read only once the pool is seen to have room. */
-  readonly submission: Submission | (() => Promise<Submission>);
+  readonly submission:
+    | { readonly kind: 'read'; readonly content: Submission }
+    | { readonly kind: 'unread'; read(): Promise<Submission> };
 };
 
 export type Admission =
@@ -55,7 +56,7 @@ export type Admission =
     }
   /** Another request creates the same task at this moment, and its record did not appear in time. */
   | { readonly kind: 'creating' }
-  /** No decision could be made; nothing this request took stays taken. */
+  /** No decision could be told. After an unknown outcome the task may exist: the same request joins it, or what was taken lapses. */
   | { readonly kind: 'unavailable'; readonly reason: 'rebuilding' | Unavailable['service'] };
 
 /** A request with everything its dedup key is made of. */

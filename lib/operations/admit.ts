@@ -1,4 +1,4 @@
-import { dedupKey, fingerprint } from '../domain/fingerprint.ts';
+import { dedupKey, fingerprint, whatMatters } from '../domain/fingerprint.ts';
 import type { AdmitReply, Full } from '../domain/gate-replies.ts';
 import type { TaskId } from '../domain/task-id.ts';
 import { tiersOf } from '../domain/tiers.ts';
@@ -13,21 +13,25 @@ import { beginEpoch } from './epoch.ts';
 
 type Waiting = { readonly kind: 'replace'; readonly taskId: TaskId } | { readonly kind: 'rebuilding' };
 
-/** Enough for a second of another caller beginning the first epoch, or for a few tasks in turn that ended and may be replaced. */
+/** Polls within `epochWaitMs`, and a few tasks in turn that ended and may be replaced. */
 const mostRounds = 20;
-const pollMs = 50;
+const pollMs = 100;
+/** Of every post, and so of its fingerprint and its `Idempotency-Key`'s scope. */
+const method = 'POST';
+/** How long a request waits for another caller to begin a new system's epoch: refused within two seconds, whatever happens. */
+const epochWaitMs = second;
 /** For a refused client while Redis does not tell its place among the refused. */
 const blindRetryMs = 5 * second;
 
-/** Decides one post: peek, fingerprint, admit, create, send. A refusal leaves nothing anywhere. PROTOCOL.md "Posting" has the reasons. */
+/** Decides one post: peek, fingerprint, admit, create, send. A refusal leaves nothing anywhere. docs/protocol.md "Posting" has the reasons. */
 export async function admit(deps: Deps, request: AdmitRequest): Promise<Admission> {
   try {
     const { submission } = request;
-    const early = typeof submission === 'function' ? undefined : asking(request, submission);
+    const early = submission.kind === 'read' ? asking(request, submission.content) : undefined;
     const refused = await peek(deps, request, early);
     if (refused !== undefined) return refused;
-    if (early !== undefined) return await decide(deps, early);
-    return await decide(deps, asking(request, await (submission as () => Promise<Submission>)()));
+    const content = submission.kind === 'read' ? submission.content : await submission.read();
+    return await decide(deps, early ?? asking(request, content));
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     deps.log.warn('admission unavailable', { service: error.service, reason: error.message });
@@ -36,14 +40,18 @@ export async function admit(deps: Deps, request: AdmitRequest): Promise<Admissio
 }
 
 function asking(request: AdmitRequest, content: Submission): Asking {
-  const asked = { tenant: request.tenant, method: request.method, api: request.task.api };
-  const print = fingerprint({ ...asked, input: pick(content.input, request.task.dedup.fields), files: content.files });
+  const asked = { tenant: request.tenant, method, api: request.task.api };
+  const print = fingerprint({
+    ...asked,
+    input: whatMatters(content.input, request.task.dedup.fields),
+    files: content.files,
+  });
   return { ...request, content, fingerprint: print, dedupKey: dedupKey(asked, print, request.idempotencyKey) };
 }
 
 /** A refusal that is already certain; undefined where `admit` must decide. */
 async function peek(deps: Deps, request: AdmitRequest, early: Asking | undefined): Promise<Admission | undefined> {
-  const asked = { tenant: request.tenant, method: request.method, api: request.task.api };
+  const asked = { tenant: request.tenant, method, api: request.task.api };
   const byKey = request.idempotencyKey === undefined ? undefined : dedupKey(asked, '', request.idempotencyKey);
   const key = early?.dedupKey ?? byKey;
   const reply = await deps.gate.peek({ dedupKey: key, tiers: tiersOf({ ...request, ...request.task }) });
@@ -58,21 +66,20 @@ async function decide(deps: Deps, asked: Asking): Promise<Admission> {
   const claim = { tenant, id: deps.newId(), tiers: tiersOf({ ...asked, ...task }), permits: task.permits };
   const begunAt = deps.clock.now();
   const mostAhead = await mostTasksAhead(deps, asked, claim);
+  const epochUntil = begunAt + epochWaitMs;
   let replaces: TaskId | undefined;
-  let lost = false;
   for (let round = 1; round <= mostRounds; round++) {
     const next = await ask(deps, asked, claim, { replaces, mostAhead, begunAt });
     if (next.kind === 'replace') replaces = next.taskId;
     else if (next.kind !== 'rebuilding') return next;
-    else if (lost) break;
     else {
       const epoch = await beginEpoch(deps);
-      // Once more even then: it may be begun this moment, in DynamoDB already and in Redis not yet.
-      lost = epoch.kind === 'lost';
+      if (deps.clock.now() >= epochUntil) return { kind: 'unavailable', reason: 'rebuilding' };
+      // Another caller may be beginning it at this moment, in DynamoDB already and in Redis not yet.
       if (epoch.kind !== 'begun') await deps.clock.sleep(pollMs);
     }
   }
-  return replaces === undefined ? { kind: 'unavailable', reason: 'rebuilding' } : { kind: 'creating' };
+  return { kind: 'creating' };
 }
 
 async function ask(
@@ -90,7 +97,7 @@ async function ask(
   });
   switch (reply.kind) {
     case 'admitted':
-      return create(deps, asked, { id: claim.id, claim, reply, replaces, begunAt });
+      return create(deps, asked, { claim, reply, replaces, begunAt });
     case 'duplicate':
       if (reply.creating) return (await awaitCreation(deps, asked)) ?? { kind: 'creating' };
       return (await judgeNamed(deps, asked, reply)) ?? { kind: 'replace', taskId: reply.taskId };
@@ -142,12 +149,4 @@ async function mostTasksAhead(deps: Deps, { task, content }: Asking, { tiers }: 
   const [pool] = tiers;
   if (content.options.maxWaitMs === undefined || pool === undefined) return undefined;
   return deps.outlook.mostAhead(task, pool, content.options.maxWaitMs);
-}
-
-/** The input fields an api names as the ones that matter; all of it where it names none. */
-function pick(input: Submission['input'], fields: readonly string[] | undefined): Submission['input'] {
-  if (fields === undefined || typeof input !== 'object' || input === null || Array.isArray(input)) return input;
-  return Object.fromEntries(
-    fields.filter((field) => Object.hasOwn(input, field)).map((field) => [field, input[field] ?? null]),
-  );
 }

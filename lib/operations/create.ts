@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '../domain/fingerprint.ts';
+import { canonicalJson, whatMatters } from '../domain/fingerprint.ts';
 import type { AdmitReply } from '../domain/gate-replies.ts';
 import { createDeadlineMs } from '../domain/protocol.ts';
 import type { TaskId } from '../domain/task-id.ts';
@@ -12,9 +12,11 @@ import type { Deps } from './deps.ts';
 import { judgeNamed } from './duplicate.ts';
 import type { Expectation } from './outlook.ts';
 
+/** Once for the task it takes the place of, once more for the one that took it first and has ended since. */
+const mostRounds = 2;
+
 type Admitted = Extract<AdmitReply, { kind: 'admitted' }>;
 type Seated = {
-  readonly id: TaskId;
   readonly claim: Claim;
   readonly reply: Admitted;
   readonly replaces: TaskId | undefined;
@@ -27,14 +29,16 @@ type Seated = {
  * dedup item decides: when another task holds it, the seats go back and that task answers.
  */
 export async function create(deps: Deps, asked: Asking, seated: Seated): Promise<Admission> {
-  const { id, claim, reply } = seated;
-  const files = asked.content.files.map((file): StoredFile => ({ ...about(file), key: `inputs/${id}/${file.field}` }));
+  const { claim, reply } = seated;
+  const { id } = claim;
+  const stored = asked.content.files.map((file) => ({ file, key: `inputs/${id}/${file.field}` }));
+  const files = stored.map(({ file, key }): StoredFile => ({ ...about(file), key }));
   const giveBack = async () => {
     await deps.gate.release({ ...claim, dedupKey: asked.dedupKey, ended: { pointerMs: 0 } });
     await deps.files.remove(files.map(({ key }) => key));
   };
   try {
-    await Promise.all(asked.content.files.map((file, at) => deps.files.put(files[at]?.key ?? '', file.bytes, file)));
+    await Promise.all(stored.map(({ file, key }) => deps.files.put(key, file.bytes, file)));
   } catch (error) {
     await giveBack().catch(() => undefined);
     throw error;
@@ -43,10 +47,13 @@ export async function create(deps: Deps, asked: Asking, seated: Seated): Promise
   const record = newRecord(deps, asked, seated, files, expectation);
   const deadline = addMs(seated.begunAt, createDeadlineMs);
   let seen = seated.replaces;
-  for (let tries = 1; tries <= 2; tries++) {
+  for (let round = 1; round <= mostRounds; round++) {
     if (deps.clock.now() >= deadline) break;
-    // An unknown outcome throws and gives nothing back: a late write must find its seat.
-    const created = await deps.records.create(record, { seen, deadline });
+    const created = await deps.records.create(record, { seen, deadline }).catch(async (error: unknown) => {
+      // After an unknown outcome nothing is given back: a late write must find its seat.
+      if (!(error instanceof Unavailable)) await giveBack().catch(() => undefined);
+      throw error;
+    });
     if (created.kind === 'created') {
       await announce(deps, record);
       return { kind: 'admitted', record, limitsVersion: reply.limitsVersion, tiers: reply.tiers, expectation };
@@ -65,14 +72,14 @@ export async function create(deps: Deps, asked: Asking, seated: Seated): Promise
 function newRecord(
   { weir }: Deps,
   asked: Asking,
-  { id, claim, reply }: Seated,
+  { claim, reply }: Seated,
   files: StoredFile[],
   expectation: Expectation | undefined,
 ): TaskRecord {
   const measured = expectation?.eta.kind === 'measured' ? expectation.eta : undefined;
   return {
     tenant: claim.tenant,
-    id,
+    id: claim.id,
     api: asked.task.api,
     pool: asked.task.pool,
     status: 'queued',
@@ -88,6 +95,9 @@ function newRecord(
     permits: claim.permits,
     tiers: claim.tiers,
     input: canonicalJson(asked.content.input),
+    inputDigest: createHash('sha256')
+      .update(canonicalJson(whatMatters(asked.content.input, asked.task.dedup.fields)))
+      .digest('hex'),
     files,
     dedupKey: asked.dedupKey,
     fingerprint: asked.fingerprint,

@@ -1,9 +1,8 @@
 import { reconcilePeriodMs } from '../config.ts';
-import { tierOverrides } from '../domain/live-limits.ts';
 import { isTerminal, type TaskRecord } from '../domain/task-record.ts';
 import { addMs, second } from '../domain/time.ts';
-import { changeable } from './changeable.ts';
 import type { Deps } from './deps.ts';
+import { enforceStored } from './limits.ts';
 
 type Epochs = Pick<Deps, 'records' | 'gate' | 'newNonce' | 'messages' | 'log'>;
 
@@ -56,11 +55,7 @@ export async function rebuild(
   if (mine.kind === 'not_mine') return { kind: 'busy', restored: 0 };
   deps.log.warn('Redis lost its data; rebuilding', { epoch: current });
   await deps.clock.sleep(settleMs);
-  const limits = await deps.records.readLimits();
-  if (limits !== undefined) {
-    const overrides = tierOverrides(changeable(deps.weir), limits.overrides);
-    await deps.gate.setLimits({ version: limits.version, overrides });
-  }
+  await enforceStored(deps);
   let restored = 0;
   for await (const record of openTasks(deps)) {
     const { kind } = await deps.gate.restore({ nonce, lockMs, lease: leaseOf(deps, record) });

@@ -1,6 +1,6 @@
 import type { Task } from '../config.ts';
 import { type Eta, eta, mostAhead } from '../domain/eta.ts';
-import { retryAfterMs, seatMs } from '../domain/retry-after.ts';
+import { retryAfterMs, seatEveryMs } from '../domain/retry-after.ts';
 import { type TaskTime, taskTime } from '../domain/service-times.ts';
 import type { Tier, TierUse } from '../domain/tiers.ts';
 import { second } from '../domain/time.ts';
@@ -46,7 +46,7 @@ export class Outlook {
     const known = await this.#known(task);
     const time = full.tier === 'api' ? known.api : known.pool;
     const running = full.running.limit ?? pool?.running.limit ?? 1;
-    const { k } = await this.#gate.refuse({ tier: full, everyMs: seatMs(time, running) });
+    const { k } = await this.#gate.refuse({ tier: full, everyMs: seatEveryMs(time, running) });
     return retryAfterMs(time, { k, running, client });
   }
 

@@ -10,7 +10,8 @@ import { expire } from './expire.ts';
 import { enforceStored } from './limits.ts';
 import { releaseEnded, releaseSlots } from './release.ts';
 
-/** What one run mended, by duty; `left` counts due tasks that could not be judged (a service was away) and wait for the next run. */
+/** What one run mended, by duty; `left` counts due tasks that wait for the next run: a service was away, the record cannot be
+ * read, or the time was over. */
 export type Reconciled = Record<'sent' | 'expired' | 'requeued' | 'failed' | 'alive' | 'left', number>;
 
 type Mending = Omit<Deps, 'files'>;
@@ -31,7 +32,12 @@ export async function reconcile(deps: Mending): Promise<Reconciled> {
     do {
       const page = await deps.records.due(shard, deps.clock.now(), cursor);
       cursor = page.cursor;
-      for (let at = 0; at < page.keys.length && deps.clock.now() < until; at += atOnce) {
+      for (let at = 0; at < page.keys.length; at += atOnce) {
+        if (deps.clock.now() >= until) {
+          deps.log.error('more is due than one run can mend', { shard, left: page.keys.length - at });
+          counts.left += page.keys.length - at;
+          break;
+        }
         const mended = await Promise.all(page.keys.slice(at, at + atOnce).map((key) => mend(deps, key)));
         for (const kind of mended) if (kind !== undefined) counts[kind]++;
       }
@@ -64,8 +70,9 @@ async function mend(deps: Mending, key: TaskKey): Promise<keyof Reconciled | und
     }
     return (await send(deps, record)) ? 'sent' : undefined;
   } catch (error) {
-    if (!(error instanceof Unavailable)) throw error;
-    deps.log.warn('left for the next run', { taskId: key.id, reason: error.message });
+    // One record that cannot be mended must not keep the others from it.
+    const log = error instanceof Unavailable ? deps.log.warn : deps.log.error;
+    log('left for the next run', { taskId: key.id, reason: String(error) });
     return 'left';
   }
 }

@@ -30,7 +30,7 @@ export type Held = {
 const longestDeferMs = 15 * minute;
 const pollMs = 25;
 
-/** Takes one message to its end: load, acquire slots, start, run, finish, release. PROTOCOL.md "Working" has the reasons. */
+/** Takes one message to its end: load, acquire slots, start, run, finish, release. docs/protocol.md "Working" has the reasons. */
 export async function work(deps: Deps, pool: Pool, delivery: Delivery): Promise<Worked> {
   const { message, receiptHandle } = delivery;
   await deps.messages.setVisibility(pool.name, receiptHandle, pool.leaseMs);

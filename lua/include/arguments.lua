@@ -24,6 +24,23 @@ local function integer(name, low, high)
   return value
 end
 
+-- Whole numbers packed into one argument, signed, 32 bits each: a script pays for each argument before it begins. One value more comes
+-- after them, as struct.unpack also says where it stopped.
+local function packed_integers(name, count)
+  at = at + 1
+  local packed = ARGV[at]
+  if packed == nil or #packed ~= 4 * count then
+    refuse_argument(name, count .. ' packed numbers')
+  end
+  return struct.unpack('>' .. string.rep('i4', count), packed)
+end
+
+local function check_range(name, value, low, high)
+  if value < low or value > high then
+    refuse_argument(name, 'a whole number from ' .. low .. ' to ' .. high)
+  end
+end
+
 -- '' stands for "none" and becomes nil.
 local function optional_integer(name, low, high)
   if ARGV[at + 1] == '' then
@@ -44,5 +61,5 @@ local function moment()
 end
 
 local function whole(number)
-  return string.format('%.0f', number)
+  return string.format('%d', number)
 end

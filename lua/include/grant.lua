@@ -1,11 +1,7 @@
 -- What grants and gives back leases; needs tiers and log.
 
--- How many live leases `key` holds. Nothing is swept unless `full_at` or more are there: the common path is one ZCARD.
-local function count_sweeping(log_key, key, now, full_at)
-  local count = call('ZCARD', key)
-  if count < full_at then
-    return count
-  end
+-- How many of the `count` leases in `key` are live; sweeps those that are not. Only where a set seems full: the common path is one ZCARD.
+local function sweep(log_key, key, now, count)
   local lapsed = call('ZCOUNT', key, '-inf', whole(now))
   if lapsed == 0 then
     return count
@@ -16,9 +12,8 @@ local function count_sweeping(log_key, key, now, full_at)
   return count - lapsed
 end
 
--- Raises (never lowers) a lease, and lets a client's own set go with its last one.
-local function hold(key, score, member, expires)
-  local moment_text = whole(score)
+-- Raises (never lowers) a lease to a moment, given as text, and lets a client's own set go with its last one.
+local function hold(key, moment_text, member, expires)
   call('ZADD', key, 'GT', moment_text, member)
   if expires and call('PEXPIREAT', key, moment_text, 'GT') == 0 and call('PTTL', key) == -1 then
     call('PEXPIREAT', key, moment_text)

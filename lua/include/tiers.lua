@@ -1,55 +1,58 @@
 -- Tiers of one task, widest first. KEYS holds, from `first_key` to the end, a pair for each: seats, slots (sorted sets: member → moment the lease
--- lapses). ARGV holds `shared`, how many of them are everybody's (the rest is one client's each, and its sets expire with their last lease), then
--- for each its label in the limits hash and its configured inSystem and running ('' = none).
+-- lapses). ARGV holds
+--   labels   of each in the limits hash, words apart by a space
+--   limits   packed: inSystem and running of each, -1 = none
+-- Limits are one flat list, [2i - 1] and [2i] those of tier i: a table for each tier would cost more than its check.
 local most_swept = 100
+local labels, configured
 
+-- Says how many there are.
 local function read_tiers(first_key)
-  local shared = integer('shared', 0, 16)
-  local tiers = {}
-  for key = first_key, #KEYS, 2 do
-    tiers[#tiers + 1] = {
-      seats = KEYS[key],
-      slots = KEYS[key + 1],
-      expires = #tiers >= shared,
-      label = text('label', 128),
-      configured_in_system = optional_integer('inSystem', 0, 1e6),
-      configured_running = optional_integer('running', 0, 1e6),
-    }
-  end
-  return tiers
+  labels = text('labels', 1024)
+  local count = #KEYS - first_key + 1
+  configured = { packed_integers('limits', count) }
+  configured[count + 1] = nil
+  return count / 2
 end
 
--- One read of the limits hash, two where a limit was changed live: `overrides` counts the fields that override configured limits.
--- Epoch nil = Redis lost its data, or never had any.
-local function read_limits(limits_key, tiers)
+-- The limits in force: those configured, but where a live one overrides it.
+local function override(limits_key)
+  local fields = {}
+  for label in string.gmatch(labels, '%S+') do
+    fields[#fields + 1] = 'inSystem:' .. label
+    fields[#fields + 1] = 'running:' .. label
+  end
+  local limits = {}
+  for index, live in ipairs(call('HMGET', limits_key, unpack(fields))) do
+    limits[index] = tonumber(live or nil) or configured[index]
+  end
+  return limits
+end
+
+-- Epoch (nil = Redis lost its data, or never had any), version, and the limits in force. One read of the limits hash, two where a limit was
+-- changed live: `overrides` counts the fields that override configured limits.
+local function read_limits(limits_key)
   local base = call('HMGET', limits_key, 'epoch', 'version', 'overrides')
-  local overridden = {}
-  if base[3] and base[3] ~= '0' then
-    local fields = {}
-    for index, tier in ipairs(tiers) do
-      fields[2 * index - 1] = 'inSystem:' .. tier.label
-      fields[2 * index] = 'running:' .. tier.label
-    end
-    overridden = call('HMGET', limits_key, unpack(fields))
-  end
-  for index, tier in ipairs(tiers) do
-    tier.in_system = tonumber(overridden[2 * index - 1] or nil) or tier.configured_in_system
-    tier.running = tonumber(overridden[2 * index] or nil) or tier.configured_running
-  end
-  return { epoch = tonumber(base[1] or nil), version = tonumber(base[2] or nil) or 0 }
+  local overridden = base[3] and base[3] ~= '0'
+  return tonumber(base[1] or nil), tonumber(base[2] or nil) or 0, overridden and override(limits_key) or configured
 end
 
 local function alive(key, now)
   return call('ZCOUNT', key, '(' .. whole(now), '+inf')
 end
 
--- Four integers a tier: inSystem in use and limit, running in use and limit; -1 = no limit.
-local function append_uses(reply, tiers, now)
-  for _, tier in ipairs(tiers) do
-    reply[#reply + 1] = alive(tier.seats, now)
-    reply[#reply + 1] = tier.in_system or -1
-    reply[#reply + 1] = alive(tier.slots, now)
-    reply[#reply + 1] = tier.running or -1
+-- Four integers of one tier: inSystem in use and limit, running in use and limit; -1 = no limit.
+local function append_use(reply, first_key, limits, index, now)
+  local count, key = #reply, first_key + 2 * (index - 1)
+  reply[count + 1] = alive(KEYS[key], now)
+  reply[count + 2] = limits[2 * index - 1]
+  reply[count + 3] = alive(KEYS[key + 1], now)
+  reply[count + 4] = limits[2 * index]
+end
+
+local function append_uses(reply, first_key, limits, now)
+  for index = 1, #limits / 2 do
+    append_use(reply, first_key, limits, index, now)
   end
   return reply
 end

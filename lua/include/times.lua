@@ -13,7 +13,9 @@ local function bucket_of(ms)
 end
 
 -- Adds one; halves everything when there are enough, so that what was long ago is forgotten.
-local function learn_time(key, ms)
+local function learn_time(key, measured_ms)
+  -- The clock may have stepped back meanwhile.
+  local ms = math.max(0, measured_ms)
   call('HINCRBY', key, bucket_of(ms), 1)
   call('HINCRBY', key, 'ms', ms)
   if call('HINCRBY', key, 'samples', 1) <= most_samples then

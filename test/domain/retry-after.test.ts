@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextRefusal, type Refusals, retryAfterMs, seatMs } from '../../lib/domain/retry-after.ts';
+import { nextRefusal, type Refusals, retryAfterMs, seatEveryMs } from '../../lib/domain/retry-after.ts';
 import type { TaskTime } from '../../lib/domain/service-times.ts';
 import { addMs, hour, toEpochMs } from '../../lib/domain/time.ts';
 
@@ -13,7 +13,7 @@ test.each([
   [3_000, 7, 428],
   [1, 50, 1],
 ])('tasks of %i ms on %i slots free a seat every %i ms', (meanMs, running, every) =>
-  expect(seatMs(assumed(meanMs), running)).toBe(every),
+  expect(seatEveryMs(assumed(meanMs), running)).toBe(every),
 );
 
 test.each<[string, Refusals | undefined, number, { count: number; at: number }]>([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextRefusal, type Refusals, retryAfterMs, seatMs } from '../../lib/domain/retry-after.ts';
+import { nextRefusal, type Refusals, retryAfterMs, seatEveryMs } from '../../lib/domain/retry-after.ts';
 import { taskTime } from '../../lib/domain/service-times.ts';
 import { toEpochMs } from '../../lib/domain/time.ts';
 import { bimodal, Clock, exponential, lognormal, Pool, randomOf, recorded, type Service } from './pool-simulation.ts';
@@ -30,7 +30,7 @@ function returns({ running, seats, service, seed, newcomers = 0, wholeSeconds = 
   const random = randomOf(seed);
   const pool = new Pool({ clock, running, service, random });
   const task = taskTime(recorded(service, random, 1_000), 1);
-  const everyMs = seatMs(task, running);
+  const everyMs = seatEveryMs(task, running);
   let refusals: Refusals | undefined;
   const refusalsOf = new Map<string, number>();
   let open = refused;

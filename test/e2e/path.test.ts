@@ -173,7 +173,8 @@ test('kill -9 of a worker in the middle: the slot lapses, reconcile queues the t
     .poll(async () => (await get(`${stack.url}/tasks/${body.id}`)).body.status, { timeout: 10_000 })
     .toBe('running');
   const worker = stack.state().functions.find(({ name, busy }) => name.includes('work-examples') && busy);
-  process.kill(worker?.pid ?? 0, 'SIGKILL');
+  if (worker === undefined) throw new Error('expected a busy worker');
+  process.kill(worker.pid, 'SIGKILL');
   expect(await heldSlots()).toBe(1);
   await expect.poll(heldSlots, { timeout: 20_000, interval: 250 }).toBe(0);
   await expect

@@ -41,7 +41,7 @@ test('gives the limits set by variable to every function, and no other variable'
 
 test('a worker has the memory of its pool and the time of its longest task with a margin', () => {
   expect(made.fn('work-conversions').Properties).toMatchObject({ MemorySize: 2_048, Timeout: 165 });
-  expect(made.fn('work-examples').Properties).toMatchObject({ MemorySize: 1_024, Timeout: 665 });
+  expect(made.fn('work-examples').Properties).toMatchObject({ MemorySize: 1_024, Timeout: 185 });
 });
 
 test('no function has reserved concurrency unless the config says so: an account with a small quota cannot give it', () => {

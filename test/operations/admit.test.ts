@@ -142,7 +142,7 @@ describe('limits', () => {
 
   test('a full pool refuses a large body before it is read', async () => {
     const system = await openSystem({ pool: { running: 0, pending: 0 } });
-    const unread = () => Promise.reject(new Error('the body was read'));
+    const unread = { kind: 'unread' as const, read: () => Promise.reject(new Error('the body was read')) };
     expect(await admit(system.deps, post(system, {}, { submission: unread }))).toMatchObject({ kind: 'rejected' });
   });
 

@@ -62,8 +62,8 @@ function openSystem({ ports, stage, table, queueUrl, limit }: Start) {
 async function post({ weir, ...deps }: Deps, number: number): Promise<string> {
   const task = weir.tasks['g/a'];
   if (task === undefined) throw new Error('expected api g/a');
-  const submission = { input: { number }, files: [], options: {} };
-  const request = { tenant: `t${number % 5}`, ip: `192.0.2.${number % 7}`, method: 'POST', task, submission } as const;
+  const submission = { kind: 'read', content: { input: { number }, files: [], options: {} } } as const;
+  const request = { tenant: `t${number % 5}`, ip: `192.0.2.${number % 7}`, task, submission } as const;
   const admission = await admit({ weir, ...deps }, request);
   return admission.kind === 'unavailable' ? `unavailable (${admission.reason})` : admission.kind;
 }

@@ -67,7 +67,7 @@ export class BusyClient {
   async #acquire(): Promise<void> {
     const task = this.#tasks[Math.floor(this.#roll() * this.#tasks.length)];
     if (task === undefined) return;
-    const leaseMs = this.#roll() < 0.3 ? 20 : 2_000;
+    const leaseMs = this.#roll() < 0.3 ? 10 : 100;
     const deadline = addMs(toEpochMs(Date.now()), hour);
     const input = { ...task, nonce: randomUUID(), attempt: 1, leaseMs, deadline, seatMs: 2 * leaseMs, epoch: 1 };
     const reply = await this.#gate.acquire(input);

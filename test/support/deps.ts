@@ -10,7 +10,7 @@ import { sqsMessages } from '../../lib/adapters/sqs/messages.ts';
 import { checkConfig, type WeirConfig } from '../../lib/config.ts';
 import { toTaskId } from '../../lib/domain/task-id.ts';
 import { toEpochMs } from '../../lib/domain/time.ts';
-import type { AdmitRequest, Options } from '../../lib/operations/admission.ts';
+import type { AdmitRequest, Options, Submission } from '../../lib/operations/admission.ts';
 import type { Deps } from '../../lib/operations/deps.ts';
 import { Outlook } from '../../lib/operations/outlook.ts';
 import { type Delivery, type Worked, work } from '../../lib/operations/work.ts';
@@ -146,11 +146,12 @@ export function post(
   const { file, options = {}, ...rest } = over;
   const task = deps.weir.tasks['g/a'];
   if (task === undefined) throw new Error('expected api g/a');
-  const submission = { input: input as never, files: file === undefined ? [] : [file], options };
-  return { tenant: 't', ip: '192.0.2.1', method: 'POST', task, submission, ...rest };
+  const content = { input: input as never, files: file === undefined ? [] : [file], options };
+  const submission = { kind: 'read' as const, content };
+  return { tenant: 't', ip: '192.0.2.1', task, submission, ...rest };
 }
 
-type SubmittedBytes = Extract<AdmitRequest['submission'], { files: unknown }>['files'][number];
+type SubmittedBytes = Submission['files'][number];
 
 /** Nothing is held: no seat, no slot, no holder. */
 export async function heldLeases({ connection, stage }: System): Promise<string[]> {

@@ -66,6 +66,7 @@ export function taskRecord(over: Partial<TaskRecord> = {}): TaskRecord {
     permits: 1,
     tiers: tiersFor(),
     input: '{}',
+    inputDigest: 'd'.repeat(64),
     files: [],
     dedupKey: `D#t#f#${id}`,
     fingerprint: `sha256:${id}`,

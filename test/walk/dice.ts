@@ -36,14 +36,15 @@ export class Dice {
     if (chance(0.01)) return { do: chance(0.2) ? 'pause' : 'resume', pool: pick(pools) };
     if (this.world.epoch === undefined && chance(0.3)) return this.#rebuild();
     const call = this.#call(pick(this.#calls));
-    return chance(0.01) && call.call !== 'times' ? { ...call, short: true } : call;
+    return chance(0.02) && call.call !== 'times' ? { ...call, short: true } : call;
   }
 
-  /** To where a lease is over, to a millisecond before, or by a round time. */
+  /** To where a lease is over, to a millisecond before, or by a round time; seldom back, as when a replica takes over whose clock is behind. */
   #pass(): Step {
     const { chance, pick } = this.#random;
     const { now, tiers } = this.world;
     const ends = [...tiers.values()].flatMap(({ seats, slots }) => [...seats.ends.values(), ...slots.ends.values()]);
+    if (chance(0.02)) return { do: 'pass', ms: -pick([1, 5 * second]) };
     const next = Math.min(...ends.filter((end) => end > now + 1));
     if (!Number.isFinite(next) || chance(0.5)) return { do: 'pass', ms: chance(0.1) ? 1 : pick(passes) };
     return { do: 'pass', ms: next - now - (chance(0.3) ? 1 : 0) };
@@ -188,7 +189,7 @@ const calls = repeated({
   ledger: 2,
   times: 2,
   setLimits: 3,
-  restore: 1,
+  restore: 2,
 });
 const busyCalls = repeated({ admit: 6, acquire: 12, extend: 1, release: 12, observe: 1, ledger: 1, times: 1 });
 

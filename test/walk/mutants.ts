@@ -1,9 +1,11 @@
+import type { Redis } from 'ioredis';
 import { counting } from './mutants/counting.ts';
 import { leases } from './mutants/leases.ts';
 import { limits } from './mutants/limits.ts';
 import { locks } from './mutants/locks.ts';
 import type { Mutant } from './mutants/mutant.ts';
-import { rewritten, type Scripts, theScripts } from './scripts.ts';
+import { loadScripts, rewritten, type Scripts, theScripts } from './scripts.ts';
+import { type Disagreement, walk } from './walk.ts';
 
 export type { Mutant };
 
@@ -22,4 +24,17 @@ export function mutate(mutant: Mutant): Scripts {
     }
     return parts.join(mutant.replace);
   });
+}
+
+const walks = { seeds: 20, steps: 4_000 };
+
+/** Where the walk of the model and the changed scripts part; undefined where that line is not guarded. */
+export async function caught(redis: Redis, mutant: Mutant): Promise<Disagreement | undefined> {
+  const scripts = mutate(mutant);
+  await loadScripts(redis, scripts);
+  for (let seed = 0; seed < walks.seeds; seed++) {
+    const found = await walk(seed, { redis, scripts, steps: walks.steps });
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Cell, In } from '../../lib/adapters/redis/cell.ts';
-import type { Script } from '../../lib/adapters/redis/script.ts';
+import type { Argument, Script } from '../../lib/adapters/redis/script.ts';
 import { admitScript, confirmScript, peekScript, refuseScript } from '../../lib/adapters/redis/scripts/admission.ts';
 import { limitsScript, restoreScript } from '../../lib/adapters/redis/scripts/cell-settings.ts';
 import {
@@ -48,7 +48,7 @@ export async function loadScripts(redis: Redis, scripts: Scripts): Promise<void>
   for (const { source } of Object.values(scripts)) await redis.script('LOAD', source);
 }
 
-export type Command = readonly [name: string, ...args: (string | number)[]];
+export type Command = readonly [name: string, ...args: Argument[]];
 
 export function commandOf(scripts: Scripts, cell: Cell, { call, input, short }: CallStep): Command {
   const script = scripts[call];

@@ -37,6 +37,7 @@ const item = z.object({
   permits: z.int(),
   tiers: z.array(z.object({ tier: z.enum(tierKinds), name: z.string() })),
   input: z.string(),
+  inputDigest: z.string(),
   files: z.array(
     z.object({
       field: z.string(),

@@ -22,7 +22,7 @@ export type DynamoOptions = {
   readonly now: () => EpochMs;
 };
 
-/** DynamoDB behind the `Records` port; PROTOCOL.md says why each condition is as it is. */
+/** DynamoDB behind the `Records` port; docs/protocol.md says why each condition is as it is. */
 export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Records {
   async function get(key: { pk: string }) {
     const { Item } = await client.send(

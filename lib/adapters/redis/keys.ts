@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Tier } from '../../domain/tiers.ts';
 
 /** Redis names of one cell. Every key goes through here; one hash tag keeps a cell on one shard, and what a user wrote is hashed. */
@@ -47,5 +47,5 @@ export function limitLabel({ tier, name }: Tier): string {
 }
 
 function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+  return hash('sha256', text, 'base64url').slice(0, 22);
 }

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
 
+export type Argument = string | number | Buffer;
+
 /** A Lua script with its contract: how its input becomes KEYS and ARGV, and the only replies it may give. */
 export type Script<Input, Reply> = {
   readonly name: string;
   readonly source: string;
   readonly sha1: string;
   keys(input: Input): readonly string[];
-  args(input: Input): readonly (string | number)[];
+  args(input: Input): readonly Argument[];
   reply(raw: unknown, input: Input): Reply;
 };
 
@@ -15,7 +17,7 @@ export function defineScript<Input, Raw, Reply>(definition: {
   name: string;
   source: string;
   keys(input: Input): readonly string[];
-  args(input: Input): readonly (string | number)[];
+  args(input: Input): readonly Argument[];
   /** The shape Redis answers in; anything else is a bug and throws. */
   schema: z.ZodType<Raw>;
   read(raw: Raw, input: Input): Reply;

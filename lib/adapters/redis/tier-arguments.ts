@@ -11,13 +11,23 @@ export function tierKeys(keys: CellKeys, tiers: readonly Tier[]): string[] {
   return tiers.flatMap((tier) => [keys.seats(tier), keys.slots(tier)]);
 }
 
-/** How many tiers are everybody's, then label, inSystem and running of each, as `lua/include/tiers.lua` reads them. Widest first. */
-export function tierArguments(limits: Limits, tiers: readonly Tier[]): (string | number)[] {
+/** Labels of the tiers and their limits, packed, as `lua/include/tiers.lua` reads them. Widest first. */
+export function tierArguments(limits: Limits, tiers: readonly Tier[]): [labels: string, limits: Buffer] {
   const each = tiers.flatMap((tier) => {
     const { inSystem, running } = configuredLimits(limits, tier);
-    return [limitLabel(tier), inSystem ?? '', running ?? ''];
+    return [inSystem ?? -1, running ?? -1];
   });
-  return [sharedTiers(tiers), ...each];
+  return [tiers.map(limitLabel).join(' '), packed(each)];
+}
+
+/** Whole numbers for `packed_integers` of `lua/include/arguments.lua`. Throws a RangeError on any that 32 bits do not hold. */
+export function packed(numbers: readonly number[]): Buffer {
+  const buffer = Buffer.alloc(4 * numbers.length);
+  for (const [index, number] of numbers.entries()) {
+    if (!Number.isInteger(number)) throw new RangeError(`expected a whole number, got ${number}`);
+    buffer.writeInt32BE(number, 4 * index);
+  }
+  return buffer;
 }
 
 export function sharedTiers(tiers: readonly Tier[]): number {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { cellKeys } from '../../../lib/adapters/redis/keys.ts';
 import { toEpochMs } from '../../../lib/domain/time.ts';
 import { ask, dumpCell, laterThanServer, newTaskId, openGate, tiersFor } from '../../support/gate.ts';
 
@@ -115,4 +116,19 @@ test('a pointer is never written over another task', async () => {
   await gate.admit(first);
   expect(await gate.confirm({ ...first, id: newTaskId() })).toEqual({ kind: 'other', taskId: first.id });
   expect(await gate.confirm(first)).toEqual({ kind: 'confirmed' });
+});
+
+test("a client's set has an expiry also where the replaced task's lapsed seat was the last in it", async () => {
+  let now = laterThanServer();
+  const options = { now: () => now, startWindowMs: 60_000 };
+  const { gate, connection, stage } = await openGate({ ip: { inSystem: 101 } }, options);
+  await Promise.all(Array.from({ length: 100 }, () => gate.admit(ask())));
+  now = toEpochMs(now + 1);
+  const old = ask({ dedupKey: 'D#t#f#k' });
+  await gate.admit(old);
+  now = toEpochMs(now + 60_000);
+  const admitted = await gate.admit(ask({ dedupKey: 'D#t#f#k', replaces: old.id }));
+  expect(admitted.kind === 'admitted' && admitted.tiers[3]?.inSystem).toEqual({ inUse: 1, limit: 101 });
+  const key = cellKeys(stage).seats({ tier: 'ip', name: '192.0.2.1' });
+  expect(await connection.call('expiry', (client) => client.pexpiretime(key))).toBe(now + 60_000);
 });

@@ -93,8 +93,9 @@ export function confirm({ locks, settings }: World, { id, dedupKey, fingerprint 
 /** Of those that wait for a seat, one comes free every `everyMs`; what is left of them stands before this one. At most an hour of seats is counted. */
 export function refuse({ now, refusals }: World, { tier, everyMs }: RefuseInput): { k: number } {
   const { count, at } = refusals.get(nameOf(tier)) ?? { count: 0, at: now };
-  const freed = Math.floor((now - at) / everyMs);
+  const since = Math.min(at, now);
+  const freed = Math.floor((now - since) / everyMs);
   const k = Math.min(Math.max(count - freed, 0) + 1, Math.ceil(hour / everyMs));
-  refusals.set(nameOf(tier), { count: k, at: freed < count ? at + freed * everyMs : now });
+  refusals.set(nameOf(tier), { count: k, at: freed < count ? since + freed * everyMs : now });
   return { k };
 }

@@ -96,7 +96,7 @@ export function release(world: World, input: Claim & ReleaseInput): ReleaseReply
   if (holds) {
     holders.delete(member);
     for (const tier of input.tiers) for (const slot of slotsOf(input)) stateOf(world, tier).slots.remove(slot);
-    if (input.served) for (const tier of input.tiers.slice(0, 2)) learn(world, tier, now - holder.since);
+    if (input.served) for (const tier of input.tiers.slice(0, 2)) learn(world, tier, Math.max(0, now - holder.since));
   }
   if (input.ended !== undefined) {
     for (const tier of input.tiers) stateOf(world, tier).seats.remove(member);

@@ -24,8 +24,8 @@ export const limits: readonly Mutant[] = [
   {
     name: 'older live limits come into force',
     in: ['setLimits'],
-    find: 'if current >= version and version > 0 then',
-    replace: 'if current > version and version > 0 then',
+    find: 'if current >= version then',
+    replace: 'if current > version then',
   },
   {
     name: 'an override that is gone stays in force',

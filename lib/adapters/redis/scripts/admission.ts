@@ -7,7 +7,17 @@ import type { AdmitInput, ConfirmInput, PeekInput, RefuseInput } from '../../../
 import { type In, logNames, member, nowOf } from '../cell.ts';
 import { defineScript, type Script } from '../script.ts';
 import { sources } from '../sources.generated.ts';
-import { count, moment, tierArguments, tierKeys, tierUses, useNumber, uses } from '../tier-arguments.ts';
+import {
+  count,
+  moment,
+  packed,
+  sharedTiers,
+  tierArguments,
+  tierKeys,
+  tierUses,
+  useNumber,
+  uses,
+} from '../tier-arguments.ts';
 
 const duplicate = z.tuple([z.literal('duplicate'), z.enum(['creating', 'created']), z.string(), z.string()]);
 const rebuilding = z.tuple([z.literal('rebuilding')]);
@@ -38,6 +48,9 @@ export const peekScript: Script<In<PeekInput>, PeekReply> = defineScript({
   },
 });
 
+/** As `mostAhead`: behind however many. */
+const anyNumber = 2 ** 31 - 1;
+
 export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
   name: 'admit',
   source: sources.admit,
@@ -54,20 +67,17 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
     input.fingerprint,
     input.replaces ?? '',
     input.replaces === undefined ? '' : member({ ...input, id: input.replaces }),
-    cell.lockMs,
-    cell.startWindowMs,
-    input.permits,
-    input.mostAhead ?? '',
     logNames(cell.keys, input.tiers),
+    packed([cell.lockMs, cell.startWindowMs, input.permits, input.mostAhead ?? anyNumber, sharedTiers(input.tiers)]),
     ...tierArguments(cell.limits, input.tiers),
   ],
   schema: z.union([
+    z.tuple([z.literal('admitted'), moment, moment, count, count], useNumber),
     duplicate,
     rebuilding,
     z.tuple([z.literal('never'), count, count]),
     z.tuple([z.literal('rejected'), moment, count, count], useNumber),
     z.tuple([z.literal('behind'), moment, count, count], useNumber),
-    z.tuple([z.literal('admitted'), moment, moment, count, count], useNumber),
   ]),
   read: (raw, { input }): AdmitReply => {
     switch (raw[0]) {

@@ -34,6 +34,7 @@ export const acquireScript: Script<In<Claim & AcquireInput>, AcquireReply> = def
     input.tiers[0]?.name ?? '',
     input.expectedBy ?? '',
     logNames(cell.keys, input.tiers),
+    sharedTiers(input.tiers),
     ...tierArguments(cell.limits, input.tiers),
   ],
   schema: z.union([

@@ -1,0 +1,45 @@
+import { onTestFinished } from 'vitest';
+import { RedisConnection } from '../../lib/adapters/redis/connection.ts';
+import { redisGate } from '../../lib/adapters/redis/gate.ts';
+import { cellKeys } from '../../lib/adapters/redis/keys.ts';
+import type { Deps } from '../../lib/operations/deps.ts';
+import { Outlook } from '../../lib/operations/outlook.ts';
+import { startRedis } from '../../local/services/redis.ts';
+import { openSystem, type System } from './deps.ts';
+import { silent } from './gate.ts';
+
+/** A system whose Redis is a server of its own, that a test may freeze, kill or empty; a new one, that never had an epoch. */
+export async function openOwnSystem(options: Omit<Parameters<typeof openSystem>[0], 'epoch'> = {}) {
+  const service = await startRedis();
+  onTestFinished(() => service.stop());
+  const system = await openSystem({ ...options, epoch: null });
+  const stage = 'own';
+  const keys = cellKeys(stage);
+  const { startWindowMs } = system.deps.weir.times;
+  const connection = new RedisConnection({ url: `redis://127.0.0.1:${service.port}`, log: silent });
+  onTestFinished(() => connection.discard());
+  const gate = redisGate({ connection, keys, limits: system.deps.weir.limits, startWindowMs });
+  const deps: Deps = { ...system.deps, gate, outlook: new Outlook({ gate, clock: system.deps.clock }) };
+  const own: System = { ...system, deps, connection, stage };
+  return {
+    ...own,
+    keys,
+    /** Stops the server's process as a frozen machine would be; always thawed when the test ends. */
+    freeze() {
+      process.kill(service.pid, 'SIGSTOP');
+      onTestFinished(() => this.thaw());
+    },
+    thaw() {
+      process.kill(service.pid, 'SIGCONT');
+    },
+    /** It dies and is started again at once, with nothing. */
+    kill() {
+      process.kill(service.pid, 'SIGKILL');
+    },
+    async forget(): Promise<void> {
+      await connection.call('flushall', (client) => client.flushall());
+    },
+  };
+}
+
+export type OwnSystem = Awaited<ReturnType<typeof openOwnSystem>>;
