@@ -66,15 +66,16 @@ async function decide(deps: Deps, asked: Asking): Promise<Admission> {
   const claim = { tenant, id: deps.newId(), tiers: tiersOf({ ...asked, ...task }), permits: task.permits };
   const begunAt = deps.clock.now();
   const mostAhead = await mostTasksAhead(deps, asked, claim);
-  const epochUntil = begunAt + epochWaitMs;
   let replaces: TaskId | undefined;
+  let giveUpAt = Number.POSITIVE_INFINITY;
   for (let round = 1; round <= mostRounds; round++) {
     const next = await ask(deps, asked, claim, { replaces, mostAhead, begunAt });
     if (next.kind === 'replace') replaces = next.taskId;
     else if (next.kind !== 'rebuilding') return next;
+    else if (deps.clock.now() >= giveUpAt) return { kind: 'unavailable', reason: 'rebuilding' };
     else {
       const epoch = await beginEpoch(deps);
-      if (deps.clock.now() >= epochUntil) return { kind: 'unavailable', reason: 'rebuilding' };
+      giveUpAt = Math.min(giveUpAt, deps.clock.now() + epochWaitMs);
       // Another caller may be beginning it at this moment, in DynamoDB already and in Redis not yet.
       if (epoch.kind !== 'begun') await deps.clock.sleep(pollMs);
     }

@@ -111,6 +111,44 @@ describe('duplicates', () => {
   });
 });
 
+describe('a creation under way', () => {
+  test('is waited for: the second request gets the task once its record is there', async () => {
+    const system = await openSystem();
+    const slow: System['deps']['records']['create'] = async (record, options) => {
+      await system.deps.clock.sleep(500);
+      return system.deps.records.create(record, options);
+    };
+    const creating = admit({ ...system.deps, records: { ...system.deps.records, create: slow } }, post(system, {}));
+    await expect.poll(() => dumpCell(system.connection, system.stage)).toContain(':lock:');
+    expect(await admit(system.deps, post(system, {}))).toMatchObject({
+      kind: 'joined',
+      record: { id: idOf(await creating) },
+    });
+  });
+
+  test('that takes too long is answered as such, and leaves nothing of the second request', async () => {
+    const system = await openSystem();
+    const task = post(system, {});
+    const never = { ...system.deps.records, create: () => new Promise<never>(() => undefined) };
+    void admit({ ...system.deps, records: never }, task);
+    await expect.poll(() => dumpCell(system.connection, system.stage)).toContain(':lock:');
+    const before = await dumpCell(system.connection, system.stage);
+    expect(await admit(system.deps, task)).toEqual({ kind: 'creating' });
+    expect(await dumpCell(system.connection, system.stage)).toBe(before);
+  });
+
+  test('that is refused for good gives its seat and lock back', async () => {
+    const system = await openSystem();
+    const before = await dumpCell(system.connection, system.stage);
+    const broken = { ...system.deps.records, create: () => Promise.reject(new Error('item too large')) };
+    await expect(admit({ ...system.deps, records: broken }, post(system, {}, { file: file('x') }))).rejects.toThrow(
+      'item too large',
+    );
+    expect(await dumpCell(system.connection, system.stage)).toBe(before);
+    expect(await system.objects()).toEqual([]);
+  });
+});
+
 test('an api may name the input fields that make requests identical; files always count', async () => {
   const system = await openSystem({ task: { dedup: { fields: ['a'] } } });
   const one = await admit(system.deps, post(system, { a: 1, note: 'x' }));

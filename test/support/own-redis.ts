@@ -1,19 +1,29 @@
-import { onTestFinished } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { RedisConnection } from '../../lib/adapters/redis/connection.ts';
 import { redisGate } from '../../lib/adapters/redis/gate.ts';
 import { cellKeys } from '../../lib/adapters/redis/keys.ts';
 import type { Deps } from '../../lib/operations/deps.ts';
 import { Outlook } from '../../lib/operations/outlook.ts';
 import { startRedis } from '../../local/services/redis.ts';
+import type { Service } from '../../local/services/service.ts';
 import { openSystem, type System } from './deps.ts';
 import { silent } from './gate.ts';
 
-/** A system whose Redis is a server of its own, that a test may freeze, kill or empty; a new one, that never had an epoch. */
+let service: Service;
+
+/** One server for the tests of a file, which run one after another and may freeze, kill or empty it: whoever dies is started again by itself. */
+export function useOwnRedis(): void {
+  beforeAll(async () => {
+    service = await startRedis();
+  });
+  afterAll(() => service.stop());
+}
+
+/** A new system, that never had an epoch, on the server of `useOwnRedis`. */
 export async function openOwnSystem(options: Omit<Parameters<typeof openSystem>[0], 'epoch'> = {}) {
-  const service = await startRedis();
-  onTestFinished(() => service.stop());
   const system = await openSystem({ ...options, epoch: null });
-  const stage = 'own';
+  const stage = `own-${randomUUID().slice(0, 8)}`;
   const keys = cellKeys(stage);
   const { startWindowMs } = system.deps.weir.times;
   const connection = new RedisConnection({ url: `redis://127.0.0.1:${service.port}`, log: silent });

@@ -9,7 +9,9 @@ import { changeLimits } from '../../../lib/operations/limits.ts';
 import { work } from '../../../lib/operations/work.ts';
 import { Crashed, crashing } from '../../support/crash.ts';
 import { post } from '../../support/deps.ts';
-import { type OwnSystem, openOwnSystem } from '../../support/own-redis.ts';
+import { type OwnSystem, openOwnSystem, useOwnRedis } from '../../support/own-redis.ts';
+
+useOwnRedis();
 
 const pool = { tier: 'pool', name: 'p' } as const;
 

@@ -5,14 +5,14 @@ export const counting: readonly Mutant[] = [
   {
     name: 'a tier is full only above its limit',
     in: ['admit'],
-    find: 'tier.seated >= limit and tier.seated - free_for_replaced(tier) >= limit',
-    replace: 'tier.seated > limit and tier.seated - free_for_replaced(tier) > limit',
+    find: 'if limit >= 0 and count >= limit then',
+    replace: 'if limit >= 0 and count > limit then',
   },
   {
     name: 'peek refuses one too late',
     in: ['peek'],
-    find: 'alive(tier.seats, now) >= limit',
-    replace: 'alive(tier.seats, now) > limit',
+    find: 'alive(seats, now) >= limit',
+    replace: 'alive(seats, now) > limit',
   },
   {
     name: 'a lease counts for a millisecond more',
@@ -60,12 +60,12 @@ export const counting: readonly Mutant[] = [
     name: 'only the widest tier is charged',
     in: ['admit'],
     find: "call('ZADD', seats, deadline_text, member)",
-    replace: "call('ZADD', tiers[1].seats, deadline_text, member)",
+    replace: "call('ZADD', KEYS[4], deadline_text, member)",
   },
   {
     name: 'a call sent again is charged again',
     in: ['admit'],
-    find: "local held = lock and lock.id == id and call('ZSCORE', tiers[1].seats, member)",
+    find: "local held = lock and lock.id == id and call('ZSCORE', KEYS[4], member)",
     replace: 'local held = false',
   },
   {
@@ -83,14 +83,14 @@ export const counting: readonly Mutant[] = [
   {
     name: 'a seat ends before its task is late',
     in: ['acquire'],
-    find: 'local seat_until = math.max(now + seat_ms, deadline)',
-    replace: 'local seat_until = now + seat_ms',
+    find: 'local seat_until = whole(math.max(now + seat_ms, deadline))',
+    replace: 'local seat_until = whole(now + seat_ms)',
   },
   {
     name: 'permits are ignored where slots are counted',
     in: ['acquire'],
-    find: 'if count + permits > limit then',
-    replace: 'if count + 1 > limit then',
+    find: 'if count + permits > running then\n        local first',
+    replace: 'if count + 1 > running then\n        local first',
   },
   {
     name: 'permits are ignored where slots are taken',
@@ -107,7 +107,7 @@ export const counting: readonly Mutant[] = [
   {
     name: 'the line is counted in slots, not in tasks',
     in: ['admit'],
-    find: 'running_tasks(tiers[1].slots, now) -',
-    replace: 'alive(tiers[1].slots, now) -',
+    find: 'running_tasks(KEYS[5]) -',
+    replace: 'alive(KEYS[5], now) -',
   },
 ];

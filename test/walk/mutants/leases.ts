@@ -41,8 +41,8 @@ export const leases: readonly Mutant[] = [
   {
     name: "an older epoch's task takes a seat that does not fit",
     in: ['acquire'],
-    find: 'if epoch ~= limits.epoch and tier.in_system',
-    replace: 'if false and tier.in_system',
+    find: 'if epoch ~= in_force and in_system >= 0',
+    replace: 'if false and in_system >= 0',
   },
   {
     name: 'a paused pool goes on',
@@ -58,9 +58,9 @@ export const leases: readonly Mutant[] = [
   },
   {
     name: "everybody's sets expire",
-    in: ['peek', 'admit', 'acquire', 'observe'],
-    find: 'expires = #tiers >= shared',
-    replace: 'expires = true',
+    in: ['admit', 'acquire'],
+    find: 'index > shared',
+    replace: 'true',
   },
   {
     name: 'two rebuild at once',

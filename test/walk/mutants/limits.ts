@@ -5,21 +5,20 @@ export const limits: readonly Mutant[] = [
   {
     name: 'a limit of 0 is none',
     in: ['peek', 'admit', 'acquire', 'observe'],
-    find: 'tier.in_system = tonumber(overridden[2 * index - 1] or nil) or tier.configured_in_system',
-    replace:
-      'tier.in_system = tonumber(overridden[2 * index - 1] or nil) or tier.configured_in_system; if tier.in_system == 0 then tier.in_system = nil end',
+    find: 'configured[count + 1] = nil',
+    replace: 'configured[count + 1] = nil; for i = 1, count do if configured[i] == 0 then configured[i] = -1 end end',
   },
   {
     name: 'live limits are ignored',
     in: ['peek', 'admit', 'acquire', 'observe'],
-    find: "if base[3] and base[3] ~= '0' then",
-    replace: 'if false then',
+    find: "local overridden = base[3] and base[3] ~= '0'",
+    replace: 'local overridden = false',
   },
   {
     name: 'never is judged by live limits',
     in: ['admit'],
-    find: 'local running = tier.configured_running',
-    replace: 'local running = tier.running',
+    find: 'local running = configured[2 * index]',
+    replace: 'local running = limits[2 * index]',
   },
   {
     name: 'older live limits come into force',

@@ -5,9 +5,9 @@ export const locks: readonly Mutant[] = [
   {
     name: 'a refusal takes the lock',
     in: ['admit'],
-    find: "return append_uses({ 'rejected', now, index, limits.version }, tiers, now)",
+    find: "return append_uses({ 'rejected', now, index, version }, 4, limits, now)",
     replace:
-      "write_lock(KEYS[2], 'creating', id, fingerprint, lock_ms) return append_uses({ 'rejected', now, index, limits.version }, tiers, now)",
+      "write_lock(KEYS[2], 'creating', id, fingerprint, lock_ms) return append_uses({ 'rejected', now, index, version }, 4, limits, now)",
   },
   {
     name: 'a lock lives seconds for milliseconds',
@@ -36,7 +36,7 @@ export const locks: readonly Mutant[] = [
   {
     name: 'the seat of the replaced task stands in the way',
     in: ['admit'],
-    find: 'tier.seated - free_for_replaced(tier) >= limit',
+    find: 'count - free_for_replaced(seats) >= limit',
     replace: 'tier.seated >= limit',
   },
   {
