@@ -43,5 +43,11 @@ export async function measure(
 }
 
 function spread(values: readonly number[]): Spread {
-  return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
+  const [middle, min, max] = [median(values), Math.min(...values), Math.max(...values)].map(rounded);
+  return { median: middle as number, min: min as number, max: max as number };
+}
+
+/** To hundredths: more would be noise in the file. */
+export function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
 }

@@ -26,7 +26,10 @@ export class Outlook {
     this.#clock = clock;
   }
 
-  /** For a task that waits last of those these uses count, or behind `ahead` others of its pool. Throws `Unavailable`. */
+  /**
+   * For a task that waits last of those these uses count, or behind `ahead` others of its pool. Uses count permits: while tasks of several run, a
+   * place told without `ahead` is too early by as many. Throws `Unavailable`.
+   */
   async expect(task: Task, tiers: readonly TierUse[], ahead?: number): Promise<Expectation> {
     const known = await this.#known(task);
     const waiting = (use: TierUse) => Math.max(1, use.inSystem.inUse - use.running.inUse);
