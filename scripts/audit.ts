@@ -6,6 +6,7 @@ import { cellKeys } from '../lib/adapters/redis/keys.ts';
 import { checkConfig } from '../lib/config.ts';
 import { audit } from '../lib/domain/audit.ts';
 import { toEpochMs } from '../lib/domain/time.ts';
+import { Unavailable } from '../lib/ports.ts';
 import config from '../weir.config.ts';
 import { auditText } from './audit-text.ts';
 import { dataDir, localStack, runScript, ScriptError } from './local-stack.ts';
@@ -20,8 +21,6 @@ const usage = `npm run audit -- [options]
 Limits are those of weir.config.ts with this shell's WEIR_… variables: set them as they were when the stage was deployed.
 `;
 
-const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
-
 await runScript(async () => {
   const options = readOptions();
   if (options.help) {
@@ -30,7 +29,14 @@ await runScript(async () => {
   }
   const weir = checkConfig(config, process.env);
   const keys = cellKeys(options.stage, options.cell);
-  const connection = new RedisConnection({ ...options.redis, deadlineMs: 10_000, log: quiet });
+  const said: string[] = [];
+  // What a server says on refusing us (a wrong password) is only logged: the cluster client then finds no node.
+  const say = (_message: string, { reason }: Readonly<Record<string, unknown>> = {}) => void said.push(String(reason));
+  const connection = new RedisConnection({
+    ...options.redis,
+    deadlineMs: 10_000,
+    log: { info: say, warn: say, error: say },
+  });
   try {
     const { entries, whole, written, live } = await readDecisionLog(connection, keys);
     const report = audit(entries, { configured: weir.limits, whole, live, since: options.since });
@@ -38,6 +44,9 @@ await runScript(async () => {
     if (options.json) process.stdout.write(`${JSON.stringify({ ...seen, ...report }, null, 2)}\n`);
     else process.stdout.write(auditText(report, seen, process.stdout));
     return report.violations.length > 0 ? 1 : 0;
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    throw new ScriptError([error.message, ...said.slice(-1)].join('; '));
   } finally {
     connection.discard();
   }

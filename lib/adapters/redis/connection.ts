@@ -82,7 +82,7 @@ export class RedisConnection {
     const { hostname, port, protocol } = new URL(this.#options.url);
     const password = await this.#options.password?.();
     const client = new Cluster([{ host: hostname, port: Number(port) }], clusterOptions(protocol, password));
-    client.on('error', (error) => this.#options.log.warn('redis connection', { reason: String(error) }));
+    client.on('error', (error) => this.#options.log.warn('redis connection', { reason: reasonOf(error) }));
     try {
       await client.connect();
     } catch (error) {
@@ -91,6 +91,12 @@ export class RedisConnection {
     }
     return client;
   }
+}
+
+/** A cluster client keeps to itself why no node would have it: a refused password, for one. */
+function reasonOf(error: Error): string {
+  const last = 'lastNodeError' in error ? error.lastNodeError : undefined;
+  return last instanceof Error ? last.message : String(error);
 }
 
 function clusterOptions(protocol: string, password: string | undefined) {
