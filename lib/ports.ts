@@ -41,6 +41,8 @@ export type Gate = {
   /** Does this attempt still hold live slots? */
   alive(input: Claim & { nonce: string }): Promise<AliveReply>;
   observe(input: ObserveInput): Promise<Observation>;
+  /** One page of a tier's live seats, those that lapse first before the others. */
+  seats(input: SeatsInput): Promise<{ readonly now: EpochMs; readonly tasks: readonly TaskKey[] }>;
   ledger(tiers: readonly Tier[]): Promise<Ledger>;
   times(tiers: readonly Tier[]): Promise<PoolTimes[]>;
   /** Puts live limits into force unless newer ones are. */
@@ -58,6 +60,11 @@ export type AdmitInput = Claim & {
   readonly replaces?: TaskId | undefined;
   /** Refuse behind more waiting tasks of the pool than this. */
   readonly mostAhead?: number | undefined;
+  /**
+   * Redis's time past which nothing is done, by default when this call is given up: a server that was frozen runs what it was sent when nobody waits
+   * for it any more.
+   */
+  readonly notAfter?: EpochMs | undefined;
 };
 export type RefuseInput = { readonly tier: Tier; readonly everyMs: number };
 export type ConfirmInput = { readonly id: TaskId; readonly dedupKey: string; readonly fingerprint: string };
@@ -85,6 +92,8 @@ export type ReleaseInput = {
 };
 
 export type ObserveInput = { readonly tiers: readonly Tier[]; readonly of?: TaskKey | undefined };
+
+export type SeatsInput = { readonly tier: Tier; readonly offset: number; readonly count: number };
 
 /** Every live override and no other; a tier of kind `tenant` or `ip` stands for all clients, whatever its name. */
 export type LimitsInput = {

@@ -16,10 +16,12 @@
 --         permits         slots the task will take in every tier
 --         most_ahead      refuse behind more waiting tasks of the pool than this, 2^31 - 1 = any number
 --         shared          how many tiers are everybody's; the others are one client's each, and their sets expire with their last lease
+--       not_after       ms: past it nothing is done, because the caller has given up; '' = any time
 --       labels, limits  of the tiers (include/tiers.lua)
 --
 -- Replies  {'admitted', now, deadline, epoch, version, uses…}     deadline: the moment the seat lapses
 --          {'duplicate', state, id, fingerprint}                  state: creating | created
+--          {'stale'}                                              past not_after: a call that a server kept and ran late
 --          {'rebuilding'}                                         no epoch: nothing is decided
 --          {'never', tier index, running limit}                   more permits than configured
 --          {'rejected', now, tier index, version, uses…}          first tier that is full; nothing was taken
@@ -46,9 +48,14 @@ check_range('start_window_ms', start_window_ms, 1, 86400000)
 check_range('permits', permits, 1, 1000)
 check_range('most_ahead', most_ahead, -1, any_number)
 check_range('shared', shared, 0, 4)
+local not_after = optional_integer('not_after', 1e12, 7e12)
 local tiers = read_tiers(4)
 if tiers ~= 4 then
   refuse_argument('limits', 'those of four tiers')
+end
+
+if not_after and now > not_after then
+  return { 'stale' }
 end
 
 local lock = read_lock(KEYS[2])

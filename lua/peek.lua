@@ -8,10 +8,10 @@
 --       keyed      1 where KEYS[2] is a dedup key, else 0
 --       labels, limits   of the tiers (include/tiers.lua)
 --
--- Replies  {'duplicate', state, id, fingerprint}
+-- Replies  {'duplicate', state, id, fingerprint, now}
 --          {'rebuilding'}
 --          {'full', now, tier index, version, uses…}
---          {'open'}
+--          {'open', now}
 -- @include arguments
 -- @include tiers
 -- @include lock
@@ -22,7 +22,7 @@ local tiers = read_tiers(3)
 
 local lock = keyed and read_lock(KEYS[2])
 if lock then
-  return { 'duplicate', lock.state, lock.id, lock.fingerprint }
+  return { 'duplicate', lock.state, lock.id, lock.fingerprint, now }
 end
 
 local epoch, version, limits = read_limits(KEYS[1])
@@ -36,4 +36,4 @@ for index = 1, tiers do
     return append_uses({ 'full', now, index, version }, 3, limits, now)
   end
 end
-return { 'open' }
+return { 'open', now }

@@ -22,7 +22,11 @@ export type Full = {
   readonly tiers: readonly TierUse[];
 };
 
-export type PeekReply = { readonly kind: 'open' } | Duplicate | Rebuilding | ({ readonly kind: 'full' } & Full);
+export type PeekReply =
+  | { readonly kind: 'open'; readonly now: EpochMs }
+  | (Duplicate & { readonly now: EpochMs })
+  | Rebuilding
+  | ({ readonly kind: 'full' } & Full);
 
 export type AdmitReply =
   | {
@@ -36,6 +40,8 @@ export type AdmitReply =
     }
   | Duplicate
   | Rebuilding
+  /** Past `notAfter`: nothing was done. */
+  | { readonly kind: 'stale' }
   | { readonly kind: 'never'; readonly tier: number; readonly limit: number }
   | ({ readonly kind: 'behind'; readonly ahead: number } & Omit<Full, 'short'>)
   | ({ readonly kind: 'rejected' } & Full);

@@ -4,6 +4,8 @@ import { second } from './time.ts';
 export const createDeadlineMs = 10 * second;
 /** A worker that acquired but did not write its start within this time does not start. */
 export const startDeadlineMs = 5 * second;
+/** How much older than its create deadline a seat without a record must be before it is given back. */
+export const orphanMs = 300 * second;
 /** Clocks of different machines may differ by this much; a moment compared elsewhere than where it was made allows for it. */
 export const skewMs = 5 * second;
 /** How many attempts may lose their worker before the task fails; such attempts do not spend its retry budget. */

@@ -20,6 +20,8 @@ const pollMs = 100;
 const method = 'POST';
 /** How long a request waits for another caller to begin a new system's epoch: refused within two seconds, whatever happens. */
 const epochWaitMs = second;
+/** A post is answered within this time of its decision's beginning when Redis does not answer. */
+const answerMs = 1.5 * second;
 /** For a refused client while Redis does not tell its place among the refused. */
 const blindRetryMs = 5 * second;
 
@@ -92,8 +94,9 @@ async function ask(
   const { task, dedupKey: key, fingerprint: print } = asked;
   const input = { ...claim, replaces, mostAhead, dedupKey: key, fingerprint: print };
   const reply = await deps.gate.admit(input).catch(async (error) => {
-    // The script may have run: give back what it may have taken, as far as Redis answers.
-    await deps.gate.release({ ...claim, dedupKey: key, ended: { pointerMs: 0 } }).catch(() => undefined);
+    // The script may have run: give back what it may have taken, as far as Redis answers in what is left of the two seconds.
+    const release = deps.gate.release({ ...claim, dedupKey: key, ended: { pointerMs: 0 } }).catch(() => undefined);
+    await Promise.race([release, deps.clock.sleep(Math.max(0, begunAt + answerMs - deps.clock.now()))]);
     throw error;
   });
   switch (reply.kind) {
@@ -112,6 +115,8 @@ async function ask(
     }
     case 'rebuilding':
       return reply;
+    case 'stale':
+      return { kind: 'unavailable', reason: 'redis' };
     default:
       return unreachable(reply);
   }

@@ -3,6 +3,7 @@ import { isTerminal, type TaskRecord } from '../domain/task-record.ts';
 import { addMs, second } from '../domain/time.ts';
 import type { Deps } from './deps.ts';
 import { enforceStored } from './limits.ts';
+import { releaseEnded } from './release.ts';
 
 type Epochs = Pick<Deps, 'records' | 'gate' | 'newNonce' | 'messages' | 'log'>;
 
@@ -60,6 +61,10 @@ export async function rebuild(
   for await (const record of openTasks(deps)) {
     const { kind } = await deps.gate.restore({ nonce, lockMs, lease: leaseOf(deps, record) });
     if (kind !== 'restored') return { kind: kind === 'not_mine' ? 'busy' : 'present', restored };
+    // What ended since it was read has released nothing that was there.
+    const now = await deps.records.read(record);
+    if (now === undefined || isTerminal(now.status))
+      await releaseEnded(deps, { ...record, status: now?.status ?? 'expired' });
     restored++;
   }
   if (!(await deps.records.advanceEpoch(current))) return { kind: 'busy', restored };

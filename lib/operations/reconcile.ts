@@ -8,11 +8,12 @@ import type { Deps } from './deps.ts';
 import { rebuild } from './epoch.ts';
 import { expire } from './expire.ts';
 import { enforceStored } from './limits.ts';
+import { dropOrphans } from './orphans.ts';
 import { releaseEnded, releaseSlots } from './release.ts';
 
 /** What one run mended, by duty; `left` counts due tasks that wait for the next run: a service was away, the record cannot be
  * read, or the time was over. */
-export type Reconciled = Record<'sent' | 'expired' | 'requeued' | 'failed' | 'alive' | 'left', number>;
+export type Reconciled = Record<'sent' | 'expired' | 'requeued' | 'failed' | 'alive' | 'left' | 'orphans', number>;
 
 type Mending = Omit<Deps, 'files'>;
 
@@ -25,7 +26,7 @@ const atOnce = 10;
  */
 export async function reconcile(deps: Mending): Promise<Reconciled> {
   await mendRedis(deps);
-  const counts: Reconciled = { sent: 0, expired: 0, requeued: 0, failed: 0, alive: 0, left: 0 };
+  const counts: Reconciled = { sent: 0, expired: 0, requeued: 0, failed: 0, alive: 0, left: 0, orphans: 0 };
   const until = deps.clock.now() + runMs;
   for (let shard = 0; shard < deps.records.shards; shard++) {
     let cursor: Cursor | undefined;
@@ -43,6 +44,7 @@ export async function reconcile(deps: Mending): Promise<Reconciled> {
       }
     } while (cursor !== undefined && deps.clock.now() < until);
   }
+  counts.orphans = await mendSeats(deps);
   return counts;
 }
 
@@ -54,6 +56,16 @@ async function mendRedis(deps: Mending): Promise<void> {
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     deps.log.warn('Redis was not looked after', { reason: error.message });
+  }
+}
+
+async function mendSeats(deps: Mending): Promise<number> {
+  try {
+    return await dropOrphans(deps);
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    deps.log.warn('seats were not looked after', { reason: error.message });
+    return 0;
   }
 }
 

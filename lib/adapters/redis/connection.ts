@@ -31,6 +31,11 @@ export class RedisConnection {
     this.#options = options;
   }
 
+  /** Ceiling of one call with its connect. */
+  get deadlineMs(): number {
+    return this.#options.deadlineMs ?? 1_000;
+  }
+
   /** Runs a script by its hash, by its text where a node does not know it yet. Throws `Unavailable` past the deadline. */
   run<Input, Reply>(script: Script<Input, Reply>, input: Input): Promise<Reply> {
     const keys = script.keys(input);
@@ -46,7 +51,7 @@ export class RedisConnection {
 
   /** Runs `command` on a live client within the deadline; once more on a new connection when the first was lost. */
   async call<Reply>(name: string, command: (client: Cluster) => Promise<Reply>): Promise<Reply> {
-    const deadline = performance.now() + (this.#options.deadlineMs ?? 1_000);
+    const deadline = performance.now() + this.deadlineMs;
     for (let tries = 1; ; tries++) {
       try {
         return await within(deadline - performance.now(), async () => command(await this.#ready()));

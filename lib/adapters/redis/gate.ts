@@ -8,7 +8,7 @@ import type { CellKeys } from './keys.ts';
 import { admitScript, confirmScript, peekScript, refuseScript } from './scripts/admission.ts';
 import { limitsScript, restoreScript } from './scripts/cell-settings.ts';
 import { acquireScript, aliveScript, extendScript, keepScript, releaseScript } from './scripts/slots.ts';
-import { ledgerScript, observeScript, timesScript } from './scripts/views.ts';
+import { ledgerScript, observeScript, seatsScript, timesScript } from './scripts/views.ts';
 
 /** A pointer answers duplicates of a live task; when it lapses first, DynamoDB's dedup item still does. */
 const pointerMs = day;
@@ -24,9 +24,20 @@ export type GateOptions = {
 
 export function redisGate({ connection, ...options }: GateOptions): Gate {
   const cell: Cell = { ...options, lockMs: createDeadlineMs, pointerMs };
+  /** How far Redis's clock is ahead of ours, at most: its moment against ours before it was asked. Every post peeks first. */
+  let aheadMs: number | undefined;
+  const notAfter = () =>
+    aheadMs === undefined || cell.now !== undefined
+      ? undefined
+      : toEpochMs(Date.now() + aheadMs + connection.deadlineMs);
   return {
-    peek: (input) => connection.run(peekScript, { cell, input }),
-    admit: (input) => connection.run(admitScript, { cell, input }),
+    async peek(input) {
+      const askedAt = Date.now();
+      const reply = await connection.run(peekScript, { cell, input });
+      if (reply.kind !== 'rebuilding') aheadMs = reply.now - askedAt;
+      return reply;
+    },
+    admit: (input) => connection.run(admitScript, { cell, input: { notAfter: notAfter(), ...input } }),
     refuse: (input) => connection.run(refuseScript, { cell, input }),
     confirm: (input) => connection.run(confirmScript, { cell, input }),
     acquire: (input) => connection.run(acquireScript, { cell, input }),
@@ -35,6 +46,7 @@ export function redisGate({ connection, ...options }: GateOptions): Gate {
     release: (input) => connection.run(releaseScript, { cell, input }),
     alive: (input) => connection.run(aliveScript, { cell, input }),
     observe: (input) => connection.run(observeScript, { cell, input }),
+    seats: (input) => connection.run(seatsScript, { cell, input }),
     ledger: (input) => connection.run(ledgerScript, { cell, input }),
     times: (input) => connection.run(timesScript, { cell, input }),
     setLimits: (input) => connection.run(limitsScript, { cell, input }),

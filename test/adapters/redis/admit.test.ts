@@ -89,7 +89,7 @@ test('a seat counts until the moment it lapses and not from that moment on', asy
   expect(await gate.admit(ask())).toMatchObject({ kind: 'rejected' });
   expect(await gate.peek({ dedupKey: undefined, tiers: tiersFor() })).toMatchObject({ kind: 'full', short: 0 });
   now = lapses;
-  expect(await gate.peek({ dedupKey: undefined, tiers: tiersFor() })).toEqual({ kind: 'open' });
+  expect(await gate.peek({ dedupKey: undefined, tiers: tiersFor() })).toMatchObject({ kind: 'open' });
   expect(await gate.admit(ask())).toMatchObject({ kind: 'admitted' });
 });
 
@@ -108,6 +108,17 @@ test('arguments are checked before anything is written', async () => {
   await expect(gate.admit(ask({ permits: 0 }))).rejects.toThrow('BADARG permits');
   await expect(gate.admit(ask({ tenant: 'x'.repeat(300) }))).rejects.toThrow('BADARG member');
   expect(await dumpCell(connection, stage)).toBe(before);
+});
+
+test('past the moment its caller gives up, it takes nothing', async () => {
+  let now = laterThanServer();
+  const { gate, connection, stage } = await openGate({}, { now: () => now });
+  const before = await dumpCell(connection, stage);
+  const notAfter = now;
+  now = toEpochMs(now + 1);
+  expect(await gate.admit(ask({ notAfter }))).toEqual({ kind: 'stale' });
+  expect(await dumpCell(connection, stage)).toBe(before);
+  expect(await gate.admit(ask({ notAfter: now }))).toMatchObject({ kind: 'admitted' });
 });
 
 test('a pointer is never written over another task', async () => {

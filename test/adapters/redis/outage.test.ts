@@ -1,6 +1,5 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { expect, test } from 'vitest';
-import { toTaskId } from '../../../lib/domain/task-id.ts';
 import { addMs } from '../../../lib/domain/time.ts';
 import { admit } from '../../../lib/operations/admit.ts';
 import type { Deps } from '../../../lib/operations/deps.ts';
@@ -78,33 +77,18 @@ test('a frozen Redis: posts are answered within their time and leave nothing, ta
 });
 
 // A known limit: the server carries out what was in its socket when it stood still, and nobody may be there to give it back.
-test('frozen just before the grant: no record and no object, at most one seat without a task, and the body is welcome again', async () => {
+test('frozen just before the grant: answered within two seconds, and what the server runs late takes nothing', async () => {
   const system = await openOwnSystem();
   await admit(system.deps, post(system, { n: 0 }));
   const answer = await timed(() => admit(freezingAt(system, 'admit'), post(system, { n: 1 })));
   expect(answer.value).toEqual({ kind: 'unavailable', reason: 'redis' });
-  // Two calls, each with its own second: the grant, and giving it back.
-  expect(answer.ms).toBeLessThan(answeredWithinMs + 500);
+  expect(answer.ms).toBeLessThan(answeredWithinMs);
   await thawed(system);
   expect(await records(system)).toBe(1);
   expect(await system.objects()).toEqual([]);
-  const seats = await system.connection.call('seats', (client) => client.zrange(system.keys.seats(pool), '0', '-1'));
-  expect(seats.length).toBeLessThanOrEqual(2);
-  const ids = seats.map((member) => toTaskId(member.slice(member.indexOf('|') + 1)));
-  const known = await Promise.all(ids.map((id) => system.deps.records.read({ tenant: 't', id })));
-  expect(known.filter((record) => record !== undefined)).toHaveLength(1);
-  // Its lock answers "under way" for ten seconds at most; then the same body is a new task.
-  const [lock] = await system.connection.call('locks', async (client) => {
-    const found = (await client.nodes('master')[0]?.keys(`{weir:${system.stage}:0}:lock:*`)) ?? [];
-    const left = await Promise.all(
-      found.map(async (key) => ({ key, ms: await client.pttl(key), value: await client.get(key) })),
-    );
-    return left.filter(({ value }) => value?.startsWith('creating|') === true);
-  });
-  if (lock !== undefined) {
-    expect(lock.ms).toBeLessThanOrEqual(10_000);
-    await system.connection.call('lapse', (client) => client.del(lock.key));
-  }
+  const seats = await system.connection.call('seats', (client) => client.zcard(system.keys.seats(pool)));
+  expect(seats).toBe(1);
+  // No lock of it is left either: the same body is a new task at once.
   expect(await admit(system.deps, post(system, { n: 1 }))).toMatchObject({ kind: 'admitted' });
 });
 

@@ -22,13 +22,13 @@ function duplicate({ creating, id, fingerprint }: Lock) {
 /** A refusal that is already certain, and nothing else: charges nothing. */
 export function peek(world: World, { dedupKey, tiers }: PeekInput): PeekReply {
   const lock = dedupKey === undefined ? undefined : world.locks.get(dedupKey);
-  if (lock !== undefined) return duplicate(lock);
+  if (lock !== undefined) return { ...duplicate(lock), now: world.now };
   if (world.epoch === undefined) return { kind: 'rebuilding' };
   const short = tiers.findIndex((tier) => {
     const { inSystem } = limitsOf(world, tier);
     return inSystem !== undefined && stateOf(world, tier).seats.live(world.now).length >= inSystem;
   });
-  return short < 0 ? { kind: 'open' } : { kind: 'full', ...full(world, tiers, short) };
+  return short < 0 ? { kind: 'open', now: world.now } : { kind: 'full', ...full(world, tiers, short) };
 }
 
 /** The lock, then what could never be, then every tier; all or nothing. */

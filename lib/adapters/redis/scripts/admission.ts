@@ -36,13 +36,17 @@ export const peekScript: Script<In<PeekInput>, PeekReply> = defineScript({
     ...tierArguments(cell.limits, input.tiers),
   ],
   schema: z.union([
-    duplicate,
+    z.tuple([...duplicate.def.items, moment]),
     rebuilding,
-    z.tuple([z.literal('open')]),
+    z.tuple([z.literal('open'), moment]),
     z.tuple([z.literal('full'), moment, count, count], useNumber),
   ]),
   read: (raw, { input }): PeekReply => {
-    if (raw[0] === 'duplicate') return readDuplicate(raw);
+    if (raw[0] === 'duplicate') {
+      const [kind, state, id, fingerprint, now] = raw;
+      return { ...readDuplicate([kind, state, id, fingerprint]), now: toEpochMs(now) };
+    }
+    if (raw[0] === 'open') return { kind: 'open', now: toEpochMs(raw[1]) };
     if (raw[0] === 'full') return { kind: 'full', ...readFull(raw.slice(1) as number[], input.tiers) };
     return { kind: raw[0] };
   },
@@ -69,12 +73,14 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
     input.replaces === undefined ? '' : member({ ...input, id: input.replaces }),
     logNames(cell.keys, input.tiers),
     packed([cell.lockMs, cell.startWindowMs, input.permits, input.mostAhead ?? anyNumber, sharedTiers(input.tiers)]),
+    input.notAfter ?? '',
     ...tierArguments(cell.limits, input.tiers),
   ],
   schema: z.union([
     z.tuple([z.literal('admitted'), moment, moment, count, count], useNumber),
     duplicate,
     rebuilding,
+    z.tuple([z.literal('stale')]),
     z.tuple([z.literal('never'), count, count]),
     z.tuple([z.literal('rejected'), moment, count, count], useNumber),
     z.tuple([z.literal('behind'), moment, count, count], useNumber),
@@ -84,7 +90,8 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
       case 'duplicate':
         return readDuplicate(raw);
       case 'rebuilding':
-        return { kind: 'rebuilding' };
+      case 'stale':
+        return { kind: raw[0] };
       case 'never':
         return { kind: 'never', tier: raw[1] - 1, limit: raw[2] };
       case 'rejected':

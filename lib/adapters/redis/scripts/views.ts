@@ -3,8 +3,8 @@ import type { Ledger, LedgerSlot, Observation, PoolTimes } from '../../../domain
 import { buckets } from '../../../domain/service-times.ts';
 import { toTaskId } from '../../../domain/task-id.ts';
 import type { Tier } from '../../../domain/tiers.ts';
-import { addMs, toEpochMs } from '../../../domain/time.ts';
-import type { ObserveInput } from '../../../ports.ts';
+import { addMs, type EpochMs, toEpochMs } from '../../../domain/time.ts';
+import type { ObserveInput, SeatsInput, TaskKey } from '../../../ports.ts';
 import { type In, member, nowOf } from '../cell.ts';
 import { defineScript, type Script } from '../script.ts';
 import { sources } from '../sources.generated.ts';
@@ -82,6 +82,18 @@ export const timesScript: Script<In<readonly Tier[]>, PoolTimes[]> = defineScrip
       const [totalMs = 0, etasTold = 0, etasKept = 0] = part.slice(buckets);
       return { times: { counts: part.slice(0, buckets), totalMs }, etasTold, etasKept };
     }),
+});
+
+export const seatsScript: Script<In<SeatsInput>, { readonly now: EpochMs; readonly tasks: TaskKey[] }> = defineScript({
+  name: 'seats',
+  source: sources.seats,
+  keys: ({ cell: { keys }, input }) => [keys.seats(input.tier)],
+  args: ({ cell, input }) => [nowOf(cell), input.offset, input.count],
+  schema: z.tuple([z.literal('seats'), moment], z.string()),
+  read: ([, now, ...members]) => ({
+    now: toEpochMs(now),
+    tasks: members.map((name) => ({ tenant: name.slice(0, name.lastIndexOf('|')), id: idOf(name) })),
+  }),
 });
 
 function idOf(name: string) {
