@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { App } from 'aws-cdk-lib/core';
@@ -17,7 +19,9 @@ export function makeStack({ config = shipped, variables = {}, stage = 'main' }: 
   stack: WeirStack;
 } {
   const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
-  const app = new App({ context });
+  const outdir = mkdtempSync(join(tmpdir(), 'weir-synth-'));
+  process.once('exit', () => rmSync(outdir, { recursive: true, force: true }));
+  const app = new App({ context, outdir });
   const weir = checkConfig(config, variables);
   const code = () => Code.fromInline('exports.handler = async () => undefined;');
   return { app, stack: new WeirStack(app, `weir-${stage}`, { weir, stage, code, environment: variables }) };
