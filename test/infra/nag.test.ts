@@ -1,6 +1,7 @@
+import { rmSync } from 'node:fs';
 import { Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { defineTask } from '../../lib/task.ts';
 import shipped from '../../weir.config.ts';
@@ -19,6 +20,7 @@ test.each([
   ['a pool with egress', { ...shipped, tasks: [...shipped.tasks, summary] }],
 ])('%s passes the AwsSolutions rules', (_, config) => {
   const { app } = makeStack({ config });
+  onTestFinished(() => rmSync(app.outdir, { recursive: true, force: true }));
   const checks = new AwsSolutionsChecks(app);
   Validations.of(app).addPlugins(checks);
   const report = checks.validateScope(app);

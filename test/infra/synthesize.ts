@@ -20,7 +20,6 @@ export function makeStack({ config = shipped, variables = {}, stage = 'main' }: 
 } {
   const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
   const outdir = mkdtempSync(join(tmpdir(), 'weir-synth-'));
-  process.once('exit', () => rmSync(outdir, { recursive: true, force: true }));
   const app = new App({ context, outdir });
   const weir = checkConfig(config, variables);
   const code = () => Code.fromInline('exports.handler = async () => undefined;');
@@ -32,7 +31,9 @@ export class Synthesized {
   readonly template: Template;
 
   constructor(options: Options = {}) {
-    this.template = Template.fromStack(makeStack(options).stack);
+    const { app, stack } = makeStack(options);
+    this.template = Template.fromStack(stack);
+    rmSync(app.outdir, { recursive: true, force: true });
   }
 
   all(type: string): [string, Resource][] {
