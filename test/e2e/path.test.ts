@@ -168,13 +168,13 @@ describe('reading', () => {
 
 test('kill -9 of a worker in the middle: the slot lapses, reconcile queues the task again, attempt 2 succeeds', async () => {
   await idle();
+  const worker = () => stack.state().functions.find(({ name, busy }) => name.includes('work-examples') && busy);
+  await expect.poll(worker).toBeUndefined();
   const { body } = await post(probes, probe({ ms: 4_000 }));
-  await expect
-    .poll(async () => (await get(`${stack.url}/tasks/${body.id}`)).body.status, { timeout: 10_000 })
-    .toBe('running');
-  const worker = stack.state().functions.find(({ name, busy }) => name.includes('work-examples') && busy);
-  if (worker === undefined) throw new Error('expected a busy worker');
-  process.kill(worker.pid, 'SIGKILL');
+  const status = async () => (await get(`${stack.url}/tasks/${body.id}`)).body.status;
+  await expect.poll(status, { timeout: 10_000 }).toBe('running');
+  await expect.poll(worker).toBeDefined();
+  process.kill(worker()?.pid ?? Number.NaN, 'SIGKILL');
   expect(await heldSlots()).toBe(1);
   await expect.poll(heldSlots, { timeout: 20_000, interval: 250 }).toBe(0);
   await expect

@@ -88,14 +88,17 @@ describe('on one data folder', () => {
     const second = start();
     expect(await second.exit()).toBe(1);
     expect(second.said()).toBe(`error: already running on the data folder ${dataDir} (pid ${first?.child.pid})\n`);
-    expect(isAlive(first?.child.pid ?? 0)).toBe(true);
+    expect(isAlive(first?.child.pid ?? -1)).toBe(true);
   });
 
   test('a service that is killed comes back on its port with its data', { timeout: 30_000 }, async () => {
     const [runner] = runners;
     if (runner === undefined) throw new Error('no runner');
     const before = runner.state();
-    for (const service of [before.redis, before.dynamodb, before.sqs]) process.kill(service?.pid ?? 0, 'SIGKILL');
+    for (const service of [before.redis, before.dynamodb, before.sqs]) {
+      if (service === undefined) throw new Error('expected a service in the state file');
+      process.kill(service.pid, 'SIGKILL');
+    }
     await until('all three are up again', () => runner.said().match(/is up again/g)?.length === 3);
     await until('the state follows', () => pidsOf(runner.state()).every((pid) => isAlive(pid)));
     const after = runner.state();
@@ -139,7 +142,7 @@ describe('on one data folder', () => {
     const { redis, dynamodb } = killed.state();
     killed.child.kill('SIGKILL');
     await killed.exit();
-    expect(isAlive(redis?.pid ?? 0)).toBe(true);
+    expect(isAlive(redis?.pid ?? -1)).toBe(true);
     const next = start(dataDir, { WEIR_FIXTURE_TOKEN: 'given by hand' });
     await next.ready();
     expect(next.said()).toContain('unchanged');
@@ -147,7 +150,7 @@ describe('on one data folder', () => {
     expect(await readToken(next)).toBe('given by hand');
     expect(filesWith(dataDir, 'given by hand')).toEqual([]);
     expect(next.said()).toContain(`ending redis (pid ${redis?.pid}), left by a runner that was killed`);
-    expect(areGone([redis?.pid ?? 0, dynamodb?.pid ?? 0])).toBe(true);
+    expect(areGone([redis?.pid ?? -1, dynamodb?.pid ?? -1])).toBe(true);
     const { dynamodb: client } = clients(next);
     const { Item } = await client.send(new GetItemCommand({ TableName: next.state().tables[0], Key: key }));
     expect(Item?.note).toEqual({ S: 'kept' });

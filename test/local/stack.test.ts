@@ -11,7 +11,6 @@ import {
 } from '@aws-sdk/client-sqs';
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isAlive } from '../../local/running-process.ts';
 import { newDataDir, type Runner, removeDataDir, spawnRunner, until } from './runner.ts';
 
 let runner: Runner;
@@ -240,11 +239,12 @@ describe('a function', () => {
   });
 
   test('killed while it runs fails that call alone', async () => {
+    const { pid } = JSON.parse((await invoke({ do: 'pid' })).body.body);
+    const isBusy = () => runner.state().functions.some((each) => each.pid === pid && each.busy);
+    await until('the instance is idle', () => !isBusy());
     const failing = invoke({ do: 'sleep', ms: 1500 });
-    const running = () =>
-      runner.state().functions.find(({ name, busy, pid }) => name === 'Misc' && busy && isAlive(pid));
-    await until('an instance is busy', () => running() !== undefined);
-    process.kill(running()?.pid ?? 0, 'SIGKILL');
+    await until('the instance is busy', isBusy);
+    process.kill(pid, 'SIGKILL');
     expect((await failing).body.errorMessage).toMatch(/Runtime exited with error: signal: killed$/);
     expect((await invoke({ do: 'pid' })).failed).toBeNull();
   });
