@@ -51,6 +51,9 @@ export const pool = z
     if (leaseMs < 3 * heartbeatMs) {
       fault(ctx, 'leaseMs', `expected at least three heartbeats (${3 * heartbeatMs}), got ${leaseMs}`);
     }
+    if (running + ctx.value.pending > 1_000_000) {
+      fault(ctx, 'pending', `expected running + pending of at most 1000000, got ${running + ctx.value.pending}`);
+    }
     if (running > maxRunning) fault(ctx, 'running', `expected at most maxRunning (${maxRunning}), got ${running}`);
   });
 

@@ -1,4 +1,4 @@
--- limits: live limits come into force, unless newer ones are.
+-- limits: live limits come into force, unless newer ones are. The version in force may come again: a deployment can change what it amounts to.
 --
 -- KEYS[1]  limits (hash)     KEYS[2]  decision log (stream)
 --
@@ -27,19 +27,28 @@ for index = 1, given do
 end
 
 local current = tonumber(call('HGET', KEYS[1], 'version') or 0)
-if current >= version then
+if current > version then
   return { 'older', current }
 end
-for _, field in ipairs(call('HKEYS', KEYS[1])) do
+local changed = current < version
+local before = call('HGETALL', KEYS[1])
+for index = 1, #before, 2 do
+  local field = before[index]
   if string.match(field, '^inSystem:') or string.match(field, '^running:') then
-    call('HDEL', KEYS[1], field)
+    changed = changed or overrides[field] ~= tonumber(before[index + 1])
+    if not overrides[field] then
+      call('HDEL', KEYS[1], field)
+    end
   end
 end
 local entry = { 'limits', whole(now), version }
 for field, value in pairs(overrides) do
+  changed = changed or call('HEXISTS', KEYS[1], field) == 0
   call('HSET', KEYS[1], field, value)
   entry[#entry + 1] = field .. '=' .. value
 end
 call('HSET', KEYS[1], 'version', version, 'overrides', given)
-write_log(KEYS[2], entry)
+if changed then
+  write_log(KEYS[2], entry)
+end
 return { 'applied' }

@@ -65,11 +65,19 @@ export function readOverrides(
   const cleaned = Object.fromEntries(
     Object.entries(overrides).filter(([, value]) => Object.keys(value as object).length > 0),
   ) as Overrides;
-  for (const [name, { running }] of Object.entries(cleaned.pools ?? {})) {
-    const most = changeable.pools[name]?.maxRunning ?? mostLimit;
-    if (running !== undefined && running > most) {
-      const message = `expected at most ${most}, the consumers this pool was deployed with (maxRunning), got ${running}`;
+  for (const [name, { running, pending }] of Object.entries(cleaned.pools ?? {})) {
+    const pool = changeable.pools[name];
+    if (pool === undefined) continue;
+    if (running !== undefined && running > pool.maxRunning) {
+      const message = `expected at most ${pool.maxRunning}, the consumers this pool was deployed with (maxRunning), got ${running}`;
       faults.push({ path: `pools.${name}.running`, message });
+    }
+    const inSystem = (running ?? pool.running) + (pending ?? pool.pending);
+    if (inSystem > mostLimit) {
+      faults.push({
+        path: `pools.${name}`,
+        message: `expected running + pending of at most ${mostLimit}, got ${inSystem}`,
+      });
     }
   }
   return faults.length > 0 ? { kind: 'faults', faults } : { kind: 'overrides', overrides: cleaned };

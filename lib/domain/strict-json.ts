@@ -59,7 +59,7 @@ class Reader {
     this.#list('}', () => {
       if (this.#text[this.#at] !== '"') this.#fail('expected a key in double quotes');
       const key = this.#string();
-      if (Object.hasOwn(object, key)) this.#fail(`the key ${JSON.stringify(key)} comes twice`);
+      if (Object.hasOwn(object, key)) this.#fail(`the key ${JSON.stringify(key.slice(0, 64))} comes twice`);
       this.#match(space);
       this.#expect(':');
       const value = this.#value(depth + 1);

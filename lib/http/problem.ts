@@ -31,8 +31,16 @@ export function malformed(code: string, detail: string): ProblemError {
 
 export type Fault = { readonly path: string; readonly message: string };
 
+const mostFaults = 20;
+const mostText = 200;
+
+/** A fault may repeat what the client sent, of any length. */
+function cut(text: string): string {
+  return text.length <= mostText ? text : `${text.slice(0, mostText).toWellFormed()}…`;
+}
+
 export function invalidInput(faults: readonly Fault[]): ProblemError {
-  const shown = faults.slice(0, 20);
+  const shown = faults.slice(0, mostFaults).map(({ path, message }) => ({ path: cut(path), message: cut(message) }));
   return new ProblemError({
     status: 422,
     code: 'invalid_input',

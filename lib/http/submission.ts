@@ -20,8 +20,7 @@ export function bodyKind(contentType: string | undefined): BodyKind {
     .map((part) => /^charset="?([^"]*)"?$/i.exec(part)?.[1])
     .find((value) => value !== undefined);
   if (mediaType.toLowerCase() === 'multipart/form-data') return { kind: 'multipart', contentType: contentType ?? '' };
-  if (mediaType.toLowerCase() === 'application/json' && (charset ?? 'utf-8').toLowerCase() === 'utf-8')
-    return { kind: 'json' };
+  if (mediaType.toLowerCase() === 'application/json' && /^utf-?8$/i.test(charset ?? 'utf-8')) return { kind: 'json' };
   throw new ProblemError({
     status: 415,
     code: 'unsupported_media_type',

@@ -16,6 +16,8 @@ type Waiting = { readonly kind: 'replace'; readonly taskId: TaskId } | { readonl
 /** Polls within `epochWaitMs`, and a few tasks in turn that ended and may be replaced. */
 const mostRounds = 20;
 const pollMs = 100;
+/** No tier holds more. */
+const mostInSystem = 1_000_000;
 /** Of every post, and so of its fingerprint and its `Idempotency-Key`'s scope. */
 const method = 'POST';
 /** How long a request waits for another caller to begin a new system's epoch: refused within two seconds, whatever happens. */
@@ -103,7 +105,7 @@ async function ask(
     case 'admitted':
       return create(deps, asked, { claim, reply, replaces, begunAt });
     case 'duplicate':
-      if (reply.creating) return (await awaitCreation(deps, asked)) ?? { kind: 'creating' };
+      if (reply.creating) return (await awaitCreation(deps, asked, reply.taskId)) ?? { kind: 'creating' };
       return (await judgeNamed(deps, asked, reply)) ?? { kind: 'replace', taskId: reply.taskId };
     case 'rejected':
       return (await answerOf(deps, asked)) ?? reject(deps, asked, reply);
@@ -152,7 +154,8 @@ async function tooLate(deps: Deps, asked: Asking, reply: Extract<AdmitReply, { k
 }
 
 async function mostTasksAhead(deps: Deps, { task, content }: Asking, { tiers }: Claim): Promise<number | undefined> {
-  const [pool] = tiers;
-  if (content.options.maxWaitMs === undefined || pool === undefined) return undefined;
-  return deps.outlook.mostAhead(task, pool, content.options.maxWaitMs);
+  const { maxWaitMs } = content.options;
+  if (maxWaitMs === undefined) return undefined;
+  const most = await deps.outlook.mostAhead(task, tiers, maxWaitMs);
+  return most > mostInSystem ? undefined : most;
 }

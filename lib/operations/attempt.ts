@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { inspect } from 'node:util';
 import type { Task } from '../config.ts';
 import type { Outcome, StoredFile, TaskFault } from '../domain/task-record.ts';
 import { addMs, minute, second } from '../domain/time.ts';
@@ -9,6 +10,7 @@ import { progressWriter } from './progress.ts';
 import { keepSeat, releaseEnded, releaseSlots } from './release.ts';
 import type { Held, Worked } from './work.ts';
 
+const errorCode = /^[a-z0-9_]{1,64}$/;
 /** A handler that was told to stop has this long to do so. */
 const stopGraceMs = 2 * second;
 const longestRetryMs = 5 * minute;
@@ -97,20 +99,22 @@ async function runHandler(
     });
     return { kind: 'succeeded', result: resultText(value) };
   } catch (error) {
-    if (!(error instanceof TaskError))
+    if (!isReadable(error))
       deps.log.error('handler failed', { taskId: record.id, api: record.api, reason: describe(error) });
     return failure(error);
   }
 }
 
-/** What a handler throws without a code is for the log, not for the client: its text may hold anything. */
+/** A handler may be written without types. */
+function isReadable(error: unknown): error is TaskError {
+  return error instanceof TaskError && typeof error.code === 'string' && errorCode.test(error.code);
+}
+
+/** What a handler throws without a proper code is for the log, not for the client: its text may hold anything. */
 function failure(error: unknown): Extract<Ran, { kind: 'failed' }> {
-  if (error instanceof TaskError) {
-    return {
-      kind: 'failed',
-      error: { code: error.code, message: error.message.slice(0, 1_000) },
-      retryable: error.retryable,
-    };
+  if (isReadable(error)) {
+    const message = String(error.message).slice(0, 1_000).toWellFormed();
+    return { kind: 'failed', error: { code: error.code, message }, retryable: error.retryable === true };
   }
   return { kind: 'failed', error: { code: 'handler_error', message: 'the handler failed' }, retryable: true };
 }
@@ -180,6 +184,11 @@ function timeoutMessage(task: Task | undefined): string {
   return `the attempt took longer than ${task?.timeoutMs ?? 0} ms`;
 }
 
+/** Anything can be thrown, also what has no text. */
 function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? String(error)) : String(error);
+  try {
+    return inspect(error).slice(0, 4_000);
+  } catch {
+    return 'something that cannot be shown';
+  }
 }

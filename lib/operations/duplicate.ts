@@ -1,3 +1,4 @@
+import type { TaskId } from '../domain/task-id.ts';
 import { judge } from '../domain/task-record.ts';
 import { second } from '../domain/time.ts';
 import { unreachable } from '../domain/unreachable.ts';
@@ -32,13 +33,21 @@ export async function judgeNamed(
   }
 }
 
-/** Polls the dedup item while another request creates its task: never the lock's own id, because that task may never exist. */
-export async function awaitCreation(deps: Reading, asked: Asking): Promise<Named | undefined> {
+/**
+ * Polls the dedup item while another request creates its task `locked`: never that id itself, because that task may never exist. It may also be created
+ * and end between two looks: then its place is free.
+ */
+export async function awaitCreation(
+  deps: Reading,
+  asked: Asking,
+  locked: TaskId,
+): Promise<Named | { readonly kind: 'replace'; readonly taskId: TaskId } | undefined> {
   const until = deps.clock.now() + creationWaitMs;
   do {
     const named = await deps.records.readDedup(asked.dedupKey);
     const answer = named && (await judgeNamed(deps, asked, named));
     if (answer !== undefined) return answer;
+    if (named?.taskId === locked) return { kind: 'replace', taskId: locked };
     await deps.clock.sleep(pollMs);
   } while (deps.clock.now() < until);
   return undefined;

@@ -67,8 +67,21 @@ export async function readLimits(
   return version !== undefined && stored === undefined ? undefined : viewOf(weir, stored);
 }
 
-/** Changes live limits: DynamoDB first, which keeps every version, then Redis, where they are in force from the next decision on. */
+const mostRounds = 5;
+
+/**
+ * Changes live limits: DynamoDB first, which keeps every version, then Redis, where they are in force from the next decision on. A merge that names no
+ * version is merged again when another change came in between.
+ */
 export async function changeLimits(deps: LimitDeps, change: LimitsChange): Promise<LimitsChanged> {
+  for (let round = 1; ; round++) {
+    const changed = await changeOnce(deps, change);
+    const again = changed.kind === 'stale' && change.how === 'merge' && change.ifVersion === undefined;
+    if (!again || round >= mostRounds) return changed;
+  }
+}
+
+async function changeOnce(deps: LimitDeps, change: LimitsChange): Promise<LimitsChanged> {
   const stored = await deps.records.readLimits();
   const before = viewOf(deps.weir, stored);
   if (change.ifVersion !== undefined && change.ifVersion !== before.version)
@@ -83,7 +96,11 @@ export async function changeLimits(deps: LimitDeps, change: LimitsChange): Promi
     changedBy: change.by,
   };
   const view = viewOf(deps.weir, next);
-  const effects = await effectsOf(deps, before, view);
+  const effects = await effectsOf(deps, before, view).catch((error: unknown) => {
+    // A change is welcome while Redis is away; a dry run has nothing else to say.
+    if (error instanceof Unavailable && !change.dryRun) return [];
+    throw error;
+  });
   if (change.dryRun) return { kind: 'would_change', view, effects };
   if (!(await deps.records.writeLimits(next))) {
     const current = await deps.records.readLimits();
@@ -94,8 +111,10 @@ export async function changeLimits(deps: LimitDeps, change: LimitsChange): Promi
     await enforce(deps, next);
     return { kind: 'changed', view, effects };
   } catch (error) {
-    if (error instanceof Unavailable) return { kind: 'changed', view, effects, delayed: true };
-    throw error;
+    // The change is stored and stands: reconcile puts it into force.
+    const log = error instanceof Unavailable ? deps.log.warn : deps.log.error;
+    log('limits are not in force yet', { version: next.version, reason: String(error) });
+    return { kind: 'changed', view, effects, delayed: true };
   }
 }
 

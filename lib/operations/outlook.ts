@@ -53,12 +53,21 @@ export class Outlook {
     return retryAfterMs(time, { k, running, client });
   }
 
-  /** The most tasks of the pool that may wait before one that must start within `maxWaitMs`; −1: it cannot. */
-  async mostAhead(task: Task, pool: Tier, maxWaitMs: number): Promise<number> {
-    const [known, { tiers }] = await Promise.all([this.#known(task), this.#gate.observe({ tiers: [pool] })]);
-    const { limit, inUse } = tiers[0]?.running ?? { limit: undefined, inUse: 0 };
-    if (limit === undefined) return Number.MAX_SAFE_INTEGER;
-    return mostAhead(known.pool, { running: limit, inUse }, maxWaitMs) - 1;
+  /**
+   * The most tasks of the pool that may wait before one that must start within `maxWaitMs`; −1: it cannot, also because a narrower tier would let it start
+   * later than that.
+   */
+  async mostAhead(task: Task, tiers: readonly Tier[], maxWaitMs: number): Promise<number> {
+    const [known, seen] = await Promise.all([this.#known(task), this.#gate.observe({ tiers })]);
+    let most = Number.MAX_SAFE_INTEGER;
+    for (const { tier, inSystem, tasksRunning, running } of seen.tiers) {
+      if (running.limit === undefined) continue;
+      const time = tier === 'api' ? known.api : known.pool;
+      const ahead = mostAhead(time, { running: running.limit, inUse: running.inUse }, maxWaitMs) - 1;
+      if (tier === 'pool') most = ahead;
+      else if (inSystem.inUse - tasksRunning > ahead) return -1;
+    }
+    return most;
   }
 
   #known(task: Task): Promise<Known> {

@@ -24,7 +24,10 @@ export function progressWriter(deps: Pick<Deps, 'records' | 'log'>, { key }: Pic
   return {
     report(percent: number, message?: string): void {
       const bounded = Math.round(Math.min(100, Math.max(0, Number.isFinite(percent) ? percent : 0)));
-      waiting = { percent: bounded, ...(message === undefined ? {} : { message: message.slice(0, 200) }) };
+      waiting = {
+        percent: bounded,
+        ...(typeof message === 'string' ? { message: message.slice(0, 200).toWellFormed() } : {}),
+      };
       if (timer === undefined) write();
     },
     /** Resolves when no write of this attempt is on its way. */

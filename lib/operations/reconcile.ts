@@ -54,8 +54,9 @@ async function mendRedis(deps: Mending): Promise<void> {
     await rebuild(deps);
     await enforceStored(deps);
   } catch (error) {
-    if (!(error instanceof Unavailable)) throw error;
-    deps.log.warn('Redis was not looked after', { reason: error.message });
+    // Whatever it is, what is due must still be sent.
+    const log = error instanceof Unavailable ? deps.log.warn : deps.log.error;
+    log('Redis was not looked after', { reason: String(error) });
   }
 }
 
@@ -63,8 +64,8 @@ async function mendSeats(deps: Mending): Promise<number> {
   try {
     return await dropOrphans(deps);
   } catch (error) {
-    if (!(error instanceof Unavailable)) throw error;
-    deps.log.warn('seats were not looked after', { reason: error.message });
+    const log = error instanceof Unavailable ? deps.log.warn : deps.log.error;
+    log('seats were not looked after', { reason: String(error) });
     return 0;
   }
 }

@@ -207,3 +207,11 @@ test('multipart without a boundary is refused', async () => {
     status: 400,
   });
 });
+
+test('a fault never repeats more than a little of what was sent', async () => {
+  const long = 'k'.repeat(1_000_000);
+  for (const body of [`{"input":{"${long}":1}}`, `{"input":{"n":1},"${long}":1}`, `{"${long}":1,"${long}":2}`]) {
+    const problem = await problemOf(readJsonSubmission(Buffer.from(body), plain));
+    expect(JSON.stringify(problem).length).toBeLessThan(2_000);
+  }
+});

@@ -126,6 +126,21 @@ describe('a creation under way', () => {
     });
   });
 
+  test('whose task fails between two looks frees its place: nobody polls a dead task to the end', async () => {
+    const system = await openSystem();
+    const slow: System['deps']['records']['create'] = async (record, options) => {
+      const created = await system.deps.records.create(record, options);
+      await failTask(system, record.id);
+      await system.deps.clock.sleep(1_000);
+      return created;
+    };
+    const creating = admit({ ...system.deps, records: { ...system.deps.records, create: slow } }, post(system, {}));
+    await expect.poll(() => dumpCell(system.connection, system.stage)).toContain(':lock:');
+    const again = await admit(system.deps, post(system, {}));
+    expect(again.kind).toBe('admitted');
+    expect(idOf(again)).not.toBe(idOf(await creating));
+  });
+
   test('that takes too long is answered as such, and leaves nothing of the second request', async () => {
     const system = await openSystem();
     const task = post(system, {});

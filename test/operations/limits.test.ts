@@ -98,7 +98,48 @@ test('an older version never overtakes a newer one, and what Redis missed reconc
   expect(await kinds(system, 1)).toEqual(['admitted']);
   await reconcile(system.deps);
   expect(await kinds(system, 1, 5)).toEqual(['rejected']);
-  expect(await gate.setLimits({ version: 1, overrides: [] })).toEqual({ kind: 'older', version: 1 });
+  await change(system, { ip: { inSystem: 0, running: 7 } });
+  expect(await gate.setLimits({ version: 1, overrides: [] })).toEqual({ kind: 'older', version: 2 });
   await enforceStored(system.deps);
   expect(await kinds(system, 1, 6)).toEqual(['rejected']);
+});
+
+test('a deployment that changes what an override amounts to is felt within a minute, at the same version', async () => {
+  const system = await openSystem({ pool: { running: 2, pending: 2 } });
+  await change(system, { pools: { p: { running: 1 } } });
+  const pools = { p: { ...(system.deps.weir.pools.p as NonNullable<typeof system.deps.weir.pools.p>), pending: 0 } };
+  await reconcile({ ...system.deps, weir: { ...system.deps.weir, pools } });
+  expect(await kinds(system, 3)).toEqual(['admitted', 'rejected', 'rejected']);
+});
+
+test('what a pool would hold in all is bounded too', async () => {
+  const system = await openSystem({ pool: { running: 2, pending: 2 } });
+  expect(await change(system, { pools: { p: { pending: 1_000_000 } } })).toMatchObject({
+    kind: 'faults',
+    faults: [{ path: 'pools.p', message: 'expected running + pending of at most 1000000, got 1000002' }],
+  });
+});
+
+test('limits that cannot be put into force do not keep reconcile from what is due', async () => {
+  const system = await openSystem();
+  await admit(system.deps, post(system, {}));
+  const broken = { ...system.deps.gate, setLimits: () => Promise.reject(new Error('BADARG')) };
+  await change(system, { ip: { inSystem: 9 } });
+  const record = await system.queue.receive();
+  if (record === undefined) throw new Error('expected a message');
+  await system.deps.records.setDue(record.message, system.deps.clock.now());
+  expect(await reconcile({ ...system.deps, gate: broken })).toMatchObject({ sent: 1 });
+});
+
+test('merges that name no version all come in, one after the other', async () => {
+  const system = await openSystem();
+  const apis = await Promise.all([
+    change(system, { ip: { inSystem: 5 } }),
+    change(system, { tenant: { inSystem: 6 } }),
+  ]);
+  expect(apis.map(({ kind }) => kind)).toEqual(['changed', 'changed']);
+  expect(await readLimits(system.deps)).toMatchObject({
+    version: 2,
+    overrides: { ip: { inSystem: 5 }, tenant: { inSystem: 6 } },
+  });
 });

