@@ -27,18 +27,18 @@ export class Outlook {
   }
 
   /**
-   * For a task that waits last of those these uses count, or behind `ahead` others of its pool. Uses count permits: while tasks of several run, a
-   * place told without `ahead` is too early by as many. Throws `Unavailable`.
+   * For a task that waits last of those these uses count, or behind `ahead` others of its pool. Uses count permits; other tasks are taken to ask as many as
+   * this one, so in a pool where they differ a place told without `ahead` is a guess. Throws `Unavailable`.
    */
   async expect(task: Task, tiers: readonly TierUse[], ahead?: number): Promise<Expectation> {
     const known = await this.#known(task);
-    const waiting = (use: TierUse) => Math.max(1, use.inSystem.inUse - use.running.inUse);
+    const waiting = (use: TierUse) => Math.max(1, use.inSystem.inUse - tasksOf(use.running.inUse, task));
     const pool = tiers.find(({ tier }) => tier === 'pool');
     const position = ahead === undefined ? (pool === undefined ? 1 : waiting(pool)) : ahead + 1;
     const etas = tiers.flatMap((use): Eta[] => {
       if (use.running.limit === undefined) return [];
       const place = use.tier === 'pool' ? position : Math.min(position, waiting(use));
-      const line = { position: place, running: use.running.limit, inUse: use.running.inUse };
+      const line = { position: place, ...serversOf(use.running.limit, use.running.inUse, task) };
       return [eta(use.tier === 'api' ? known.api : known.pool, line)];
     });
     return { position, eta: etas.reduce(later, { kind: known.pool.kind, p50: 0, p90: 0 }) };
@@ -48,7 +48,7 @@ export class Outlook {
   async retryAfterMs(task: Task, full: TierUse, pool: TierUse | undefined, client: string): Promise<number> {
     const known = await this.#known(task);
     const time = full.tier === 'api' ? known.api : known.pool;
-    const running = full.running.limit ?? pool?.running.limit ?? 1;
+    const { running } = serversOf(full.running.limit ?? pool?.running.limit ?? 1, 0, task);
     const { k } = await this.#gate.refuse({ tier: full, everyMs: seatEveryMs(time, running) });
     return retryAfterMs(time, { k, running, client });
   }
@@ -63,7 +63,8 @@ export class Outlook {
     for (const { tier, inSystem, tasksRunning, running } of seen.tiers) {
       if (running.limit === undefined) continue;
       const time = tier === 'api' ? known.api : known.pool;
-      const ahead = mostAhead(time, { running: running.limit, inUse: running.inUse }, maxWaitMs) - 1;
+      const ahead =
+        mostAhead(time, { ...serversOf(running.limit, running.inUse, task), inUse: tasksRunning }, maxWaitMs) - 1;
       if (tier === 'pool') most = ahead;
       else if (inSystem.inUse - tasksRunning > ahead) return -1;
     }
@@ -89,6 +90,16 @@ export class Outlook {
     if (ofPool === undefined || ofApi === undefined) throw new Error('expected the times of two tiers');
     return { pool: taskTime(ofPool.times, timeoutMs), api: taskTime(ofApi.times, timeoutMs) };
   }
+}
+
+/** Tasks that hold this many permits, each as many as this one. */
+function tasksOf(permits: number, task: Task): number {
+  return Math.ceil(permits / task.permits);
+}
+
+/** A tier's slots as places for tasks of this one's size. */
+function serversOf(limit: number, inUse: number, task: Task): { readonly running: number; readonly inUse: number } {
+  return { running: Math.floor(limit / task.permits), inUse: tasksOf(inUse, task) };
 }
 
 /** A task starts when its slowest tier lets it; of what cannot be told nothing can be told. */

@@ -130,3 +130,24 @@ test('clients refused together are told to come back one after the other', async
   expect(waits[0]).toBeGreaterThanOrEqual(20_000);
   expect(waits[4]).toBeGreaterThanOrEqual(100_000);
 });
+
+test('tasks of two permits stand in line as tasks, on half as many places', async () => {
+  const system = await openSystem({ pool: { running: 4, pending: 9 }, task: { permits: 2 } });
+  const positions = [];
+  for (let n = 0; n < 4; n++) {
+    const admission = await admit(system.deps, post(system, { n }));
+    if (admission.kind !== 'admitted') throw new Error(`expected admitted, got ${admission.kind}`);
+    positions.push([admission.expectation?.position, admission.expectation?.eta]);
+    if (n < 2) {
+      const { record } = admission;
+      const slots = { attempt: 1, nonce: `n${n}`, leaseMs: 60_000, seatMs: 60_000 };
+      expect(await system.deps.gate.acquire({ ...record, ...slots })).toMatchObject({ kind: 'acquired' });
+    }
+  }
+  expect(positions).toEqual([
+    [1, { kind: 'assumed', p50: 0, p90: 0 }],
+    [1, { kind: 'assumed', p50: 0, p90: 0 }],
+    [1, { kind: 'assumed', p50: 10_000, p90: 10_000 }],
+    [2, { kind: 'assumed', p50: 20_000, p90: 20_000 }],
+  ]);
+});
