@@ -88,7 +88,6 @@ export class Api extends Construct {
         ...cache.grantUse(fn),
         ...tasks.grantSettings(fn),
         ...queues.grantCountDead(fn),
-        ...mend.grantSend(fn),
       }),
     });
     this.route(rest.root, new OperatorAccess(this, 'operator', functions).authorizer);

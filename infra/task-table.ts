@@ -44,7 +44,7 @@ export class TaskTable extends Construct {
 
   /** Reads and writes the settings: limits set at run time, and who set them when. */
   grantSettings(fn: IGrantable): TableVariables {
-    return this.grant(fn, 'GetItem', 'PutItem', 'UpdateItem', 'Query');
+    return this.grant(fn, 'GetItem', 'PutItem');
   }
 
   /** Finds what is due and moves it on, and writes the epoch. */

@@ -30,7 +30,7 @@ export const settings = {
   authorize: z.object({ ...stage, WEIR_OPERATOR_SECRET_ARN: z.string().min(1) }),
   admit: z.object({ ...stage, ...gate, ...records, ...queues, ...mend, ...files, ...web }),
   status: z.object({ ...stage, ...gate, ...records, ...web }),
-  control: z.object({ ...stage, ...gate, ...records, ...mend, WEIR_DEAD_QUEUE_URLS: queueUrls }),
+  control: z.object({ ...stage, ...gate, ...records, WEIR_DEAD_QUEUE_URLS: queueUrls }),
   work: z.object({ ...stage, ...gate, ...records, ...queues, ...mend, ...files, WEIR_POOL: z.string().min(1) }),
   reconcile: z.object({ ...stage, ...gate, ...records, ...queues }),
 };

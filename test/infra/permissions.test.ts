@@ -8,7 +8,7 @@ describe('each function does on the table what it is for', () => {
   test.each([
     ['admit', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']],
     ['status', ['dynamodb:GetItem']],
-    ['control', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query', 'dynamodb:UpdateItem']],
+    ['control', ['dynamodb:GetItem', 'dynamodb:PutItem']],
     ['authorize', []],
     ['work-conversions', change],
     ['reconcile', [...change, 'dynamodb:PutItem', 'dynamodb:Query'].sort()],
@@ -46,7 +46,7 @@ test('authorize reads the operator’s secret and does nothing else', () => {
     expect(JSON.stringify(made.statements(name))).not.toContain(`"Ref":"${secret}"`);
 });
 
-test('admit, control and the workers wake reconcile, and nobody else does', () => {
+test('admit and the workers wake reconcile, and nobody else does', () => {
   const mend = made.all('AWS::SQS::Queue').find(([, { Properties }]) => Properties.QueueName === 'weir-main-mend')?.[0];
   const senders = ['admit', 'authorize', 'control', 'reconcile', 'status', 'work-conversions', 'work-examples'].filter(
     (name) =>
@@ -57,7 +57,7 @@ test('admit, control and the workers wake reconcile, and nobody else does', () =
             [Action].flat().includes('sqs:SendMessage') && JSON.stringify(Resource).includes(`"${mend}"`),
         ),
   );
-  expect(senders).toEqual(['admit', 'control', 'work-conversions', 'work-examples']);
+  expect(senders).toEqual(['admit', 'work-conversions', 'work-examples']);
 });
 
 test('no statement allows every action or every resource', () => {
