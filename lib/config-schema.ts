@@ -12,6 +12,8 @@ export const attemptMarginMs = 45 * second;
 const maxFunctionMs = 900 * second;
 /** How often the schedule starts `reconcile`. */
 export const reconcilePeriodMs = minute;
+/** How much longer than its task may need it a seat lasts: two runs of `reconcile` may pass before one sees that the task is over. */
+export const seatMarginMs = 2 * reconcilePeriodMs;
 
 const count = z.int().min(0).max(1_000_000);
 const clientLimits = z.strictObject({ running: count.optional(), inSystem: count.optional() });

@@ -10,7 +10,7 @@ import type { Limits } from './domain/tiers.ts';
 import { applyLimitVariables } from './limit-variables.ts';
 import type { TaskDefinition } from './task.ts';
 
-export { attemptMarginMs, reconcilePeriodMs } from './config-schema.ts';
+export { attemptMarginMs, reconcilePeriodMs, seatMarginMs } from './config-schema.ts';
 
 type LimitPair = { readonly running?: number; readonly inSystem?: number };
 

@@ -10,6 +10,7 @@ import { create } from './create.ts';
 import type { Deps } from './deps.ts';
 import { awaitCreation, judgeNamed } from './duplicate.ts';
 import { beginEpoch } from './epoch.ts';
+import { undoAdmission } from './release.ts';
 
 type Waiting = { readonly kind: 'replace'; readonly taskId: TaskId } | { readonly kind: 'rebuilding' };
 
@@ -97,7 +98,7 @@ async function ask(
   const input = { ...claim, replaces, mostAhead, dedupKey: key, fingerprint: print };
   const reply = await deps.gate.admit(input).catch(async (error) => {
     // The script may have run: give back what it may have taken, as far as Redis answers in what is left of the two seconds.
-    const release = deps.gate.release({ ...claim, dedupKey: key, ended: { pointerMs: 0 } }).catch(() => undefined);
+    const release = undoAdmission(deps, claim, key).catch(() => undefined);
     await Promise.race([release, deps.clock.sleep(Math.max(0, begunAt + answerMs - deps.clock.now()))]);
     throw error;
   });

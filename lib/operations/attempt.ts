@@ -34,7 +34,7 @@ export async function attempt(deps: Deps, held: Held): Promise<Worked> {
     task?.timeoutMs ?? 0,
   );
   try {
-    const { ran, runaway } = await settle(stop.signal, runHandler(deps, held, task, stop.signal, progress));
+    const { ran, runaway } = await awaitHandler(stop.signal, runHandler(deps, held, task, stop.signal, progress));
     clearTimeout(timer);
     // The last beat left most of a lease for the last write, and one that comes after the release would only find the lease gone.
     beat.stop();
@@ -56,7 +56,7 @@ async function giveUp(deps: Deps, { record, key }: Held): Promise<Worked> {
 }
 
 /** Waits for the handler, but once the signal is raised only for the grace time: then it counts as failed and is a runaway. */
-async function settle(signal: AbortSignal, running: Promise<Ran>): Promise<{ ran: Ran; runaway: boolean }> {
+async function awaitHandler(signal: AbortSignal, running: Promise<Ran>): Promise<{ ran: Ran; runaway: boolean }> {
   let grace: NodeJS.Timeout | undefined;
   const overdue = new Promise<{ ran: Ran; runaway: boolean }>((resolve) => {
     const begin = () => {

@@ -11,6 +11,7 @@ import type { Admission, Asking } from './admission.ts';
 import type { Deps } from './deps.ts';
 import { judgeNamed } from './duplicate.ts';
 import type { Expectation } from './outlook.ts';
+import { undoAdmission } from './release.ts';
 
 /** Once for the task it takes the place of, once more for the one that took it first and has ended since. */
 const mostRounds = 2;
@@ -34,7 +35,7 @@ export async function create(deps: Deps, asked: Asking, seated: Seated): Promise
   const stored = asked.content.files.map((file) => ({ file, key: `inputs/${id}/${file.field}` }));
   const files = stored.map(({ file, key }): StoredFile => ({ ...about(file), key }));
   const giveBack = async () => {
-    await deps.gate.release({ ...claim, dedupKey: asked.dedupKey, ended: { pointerMs: 0 } });
+    await undoAdmission(deps, claim, asked.dedupKey);
     await deps.files.remove(files.map(({ key }) => key));
   };
   try {

@@ -1,4 +1,4 @@
-import { reconcilePeriodMs } from '../config.ts';
+import { seatMarginMs } from '../config.ts';
 import { isTerminal, type TaskRecord } from '../domain/task-record.ts';
 import { addMs, second } from '../domain/time.ts';
 import type { Deps } from './deps.ts';
@@ -11,7 +11,7 @@ type Epochs = Pick<Deps, 'records' | 'gate' | 'newNonce' | 'messages' | 'log'>;
 export type Epoch = { readonly kind: 'begun' | 'busy' | 'lost' };
 
 /** Create deadline, start's 5 s (overlapping), then index lag: what was under way when the data was lost is in the records by then. */
-const settleMs = 15 * second;
+const quietMs = 15 * second;
 const lockMs = 60 * second;
 const beginLockMs = 5 * second;
 
@@ -55,7 +55,7 @@ export async function rebuild(
   if (mine.kind === 'begun_already') return { kind: 'present', restored: 0 };
   if (mine.kind === 'not_mine') return { kind: 'busy', restored: 0 };
   deps.log.warn('Redis lost its data; rebuilding', { epoch: current });
-  await deps.clock.sleep(settleMs);
+  await deps.clock.sleep(quietMs);
   await enforceStored(deps);
   let restored = 0;
   for await (const record of openTasks(deps)) {
@@ -89,7 +89,7 @@ function leaseOf({ weir }: Pick<Deps, 'weir'>, record: TaskRecord) {
   const runs = record.status === 'running';
   return {
     ...record,
-    seatUntil: addMs(record.deadline, runs ? 2 * reconcilePeriodMs : 0),
+    seatUntil: addMs(record.deadline, runs ? seatMarginMs : 0),
     holder: runs ? record.holder : undefined,
     leaseMs: weir.pools[record.pool]?.leaseMs ?? lockMs,
   };

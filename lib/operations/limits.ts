@@ -13,6 +13,7 @@ import type { EpochMs } from '../domain/time.ts';
 import { type LimitsVersion, Unavailable } from '../ports.ts';
 import { changeable } from './changeable.ts';
 import type { Deps } from './deps.ts';
+import { logFailure } from './log-failure.ts';
 
 /** Limits in force; version 0 is the configuration alone, never changed by anybody. */
 export type LimitsView = {
@@ -112,8 +113,7 @@ async function changeOnce(deps: LimitDeps, change: LimitsChange): Promise<Limits
     return { kind: 'changed', view, effects };
   } catch (error) {
     // The change is stored and stands: reconcile puts it into force.
-    const log = error instanceof Unavailable ? deps.log.warn : deps.log.error;
-    log('limits are not in force yet', { version: next.version, reason: String(error) });
+    logFailure(deps.log, 'limits are not in force yet', error, { version: next.version });
     return { kind: 'changed', view, effects, delayed: true };
   }
 }

@@ -1,15 +1,15 @@
-import { reconcilePeriodMs } from '../config.ts';
 import { mostLostLeases, skewMs } from '../domain/protocol.ts';
 import type { TaskRecord } from '../domain/task-record.ts';
 import { addMs, second } from '../domain/time.ts';
-import { type Cursor, type TaskKey, Unavailable } from '../ports.ts';
+import type { Cursor, TaskKey } from '../ports.ts';
 import { messageGroup } from './create.ts';
 import type { Deps } from './deps.ts';
 import { rebuild } from './epoch.ts';
 import { expire } from './expire.ts';
 import { enforceStored } from './limits.ts';
+import { logFailure } from './log-failure.ts';
 import { dropOrphans } from './orphans.ts';
-import { releaseEnded, releaseSlots } from './release.ts';
+import { raiseSeat, releaseEnded, releaseSlots } from './release.ts';
 
 /** What one run mended, by duty; `left` counts due tasks that wait for the next run: a service was away, the record cannot be
  * read, or the time was over. */
@@ -55,8 +55,7 @@ async function mendRedis(deps: Mending): Promise<void> {
     await enforceStored(deps);
   } catch (error) {
     // Whatever it is, what is due must still be sent.
-    const log = error instanceof Unavailable ? deps.log.warn : deps.log.error;
-    log('Redis was not looked after', { reason: String(error) });
+    logFailure(deps.log, 'Redis was not looked after', error);
   }
 }
 
@@ -64,8 +63,7 @@ async function mendSeats(deps: Mending): Promise<number> {
   try {
     return await dropOrphans(deps);
   } catch (error) {
-    const log = error instanceof Unavailable ? deps.log.warn : deps.log.error;
-    log('seats were not looked after', { reason: String(error) });
+    logFailure(deps.log, 'seats were not looked after', error);
     return 0;
   }
 }
@@ -84,8 +82,7 @@ async function mend(deps: Mending, key: TaskKey): Promise<keyof Reconciled | und
     return (await send(deps, record)) ? 'sent' : undefined;
   } catch (error) {
     // One record that cannot be mended must not keep the others from it.
-    const log = error instanceof Unavailable ? deps.log.warn : deps.log.error;
-    log('left for the next run', { taskId: key.id, reason: String(error) });
+    logFailure(deps.log, 'left for the next run', error, { taskId: key.id });
     return 'left';
   }
 }
@@ -121,7 +118,7 @@ async function mendRunning(deps: Mending, record: TaskRecord): Promise<keyof Rec
   }
   const deadline = addMs(now, deps.weir.times.startWindowMs);
   // Without Redis nothing but sends is done: this throws, and the task is left for the next run.
-  await deps.gate.keep({ ...record, until: addMs(deadline, 2 * reconcilePeriodMs) });
+  await raiseSeat(deps, record, deadline);
   const requeued = await deps.records.requeue(key, 'lost', { runAt: now, deadline });
   if (requeued.kind === 'refused') return undefined;
   await releaseSlots(deps, record, holder);

@@ -1,6 +1,7 @@
-import { reconcilePeriodMs } from '../config.ts';
+import { seatMarginMs } from '../config.ts';
 import type { TaskRecord } from '../domain/task-record.ts';
 import { addMs, type EpochMs } from '../domain/time.ts';
+import type { Claim } from '../ports.ts';
 import type { Deps } from './deps.ts';
 
 /**
@@ -29,13 +30,19 @@ export async function releaseSlots(
   });
 }
 
-/** Makes a seat last until a task that goes back to the queue has surely started or expired; one that is missing is put back by the next acquire. */
-export async function keepSeat(
-  { gate, log }: Pick<Deps, 'gate' | 'log'>,
-  record: TaskRecord,
-  deadline: EpochMs,
-): Promise<void> {
-  await gate.keep({ ...record, until: addMs(deadline, 2 * reconcilePeriodMs) }).catch((error: unknown) => {
-    log.warn('keep had no answer', { taskId: record.id, reason: String(error) });
+/** Makes a seat last until a task that goes back to the queue has surely started or expired. Throws `Unavailable`. */
+export async function raiseSeat({ gate }: Pick<Deps, 'gate'>, record: TaskRecord, deadline: EpochMs): Promise<void> {
+  await gate.keep({ ...record, until: addMs(deadline, seatMarginMs) });
+}
+
+/** The same where the task goes back whatever Redis says: a seat that is missing then is put back by the next acquire. */
+export async function keepSeat(deps: Pick<Deps, 'gate' | 'log'>, record: TaskRecord, deadline: EpochMs): Promise<void> {
+  await raiseSeat(deps, record, deadline).catch((error: unknown) => {
+    deps.log.warn('keep had no answer', { taskId: record.id, reason: String(error) });
   });
+}
+
+/** Undoes an admission that became no task: its seats go, and its lock if it still names this id. */
+export async function undoAdmission({ gate }: Pick<Deps, 'gate'>, claim: Claim, dedupKey: string): Promise<void> {
+  await gate.release({ ...claim, dedupKey, ended: { pointerMs: 0 } });
 }

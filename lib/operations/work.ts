@@ -1,5 +1,5 @@
 import type { Pool } from '../config.ts';
-import { attemptMarginMs, reconcilePeriodMs } from '../config.ts';
+import { attemptMarginMs, seatMarginMs } from '../config.ts';
 import { acquireWaitMs, maxReceiveCount, skewMs, startDeadlineMs } from '../domain/protocol.ts';
 import { isTerminal, type TaskRecord } from '../domain/task-record.ts';
 import { addMs, minute, second } from '../domain/time.ts';
@@ -70,7 +70,7 @@ export async function work(deps: Deps, pool: Pool, delivery: Delivery): Promise<
 /** Asks for slots, again for up to half a second while they are busy, so that one that frees is taken at once. */
 async function acquire(deps: Deps, pool: Pool, record: TaskRecord, nonce: string) {
   const task = deps.weir.tasks[record.api];
-  const seatMs = (task?.timeoutMs ?? 0) + attemptMarginMs + pool.leaseMs + 2 * reconcilePeriodMs;
+  const seatMs = (task?.timeoutMs ?? 0) + attemptMarginMs + pool.leaseMs + seatMarginMs;
   const input = {
     ...record,
     nonce,

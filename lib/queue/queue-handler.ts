@@ -25,14 +25,14 @@ export function queueHandler(
   run: (delivery: Delivery) => Promise<Worked>,
 ) {
   return middy<SQSEvent, SQSBatchResponse>().handler(async ({ Records }) => {
-    const settled = await Promise.all(
-      Records.map(async (record) => [record.messageId, await settle(deps, pool, record, run)] as const),
+    const handled = await Promise.all(
+      Records.map(async (record) => [record.messageId, await handle(deps, pool, record, run)] as const),
     );
-    return { batchItemFailures: settled.filter(([, done]) => !done).map(([itemIdentifier]) => ({ itemIdentifier })) };
+    return { batchItemFailures: handled.filter(([, done]) => !done).map(([itemIdentifier]) => ({ itemIdentifier })) };
   });
 }
 
-async function settle(
+async function handle(
   { messages, log }: { messages: Messages; log: Log },
   pool: string,
   record: SQSRecord,

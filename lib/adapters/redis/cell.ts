@@ -1,6 +1,7 @@
+import { toTaskId } from '../../domain/task-id.ts';
 import type { Limits, Tier } from '../../domain/tiers.ts';
 import type { EpochMs } from '../../domain/time.ts';
-import type { Claim } from '../../ports.ts';
+import type { Claim, TaskKey } from '../../ports.ts';
 import type { CellKeys } from './keys.ts';
 
 /** Where a script runs: the cell's names, the configured limits, and the moment where a test names one. */
@@ -23,6 +24,12 @@ export function nowOf(cell: Cell): string | number {
 /** How leases and holders name a task. */
 export function member({ tenant, id }: Pick<Claim, 'tenant' | 'id'>): string {
   return `${tenant}|${id}`;
+}
+
+/** The task that `member` made this name of: a tenant may contain `|`, an id never does. */
+export function readMember(name: string): TaskKey {
+  const at = name.lastIndexOf('|');
+  return { tenant: name.slice(0, at), id: toTaskId(name.slice(at + 1)) };
 }
 
 /** The tiers' names in the decision log, as their keys end. */

@@ -47,27 +47,14 @@ test('a frozen server is given up on within the deadline; nothing sent meanwhile
 test('a server that died and came back is used again without a restart of ours', async () => {
   const { service, gate } = await ownRedis();
   await gate.restore({ nonce: 'test', lockMs: 1_000, take: true, epoch: 1 });
+  const state = () =>
+    gate.now().then(
+      () => 'up',
+      (error: unknown) => (error as Error).name,
+    );
   process.kill(service.pid, 'SIGKILL');
-  await expect
-    .poll(
-      () =>
-        gate.now().then(
-          () => 'up',
-          (error: unknown) => (error as Error).name,
-        ),
-      { interval: 5 },
-    )
-    .toBe('Unavailable');
-  await expect
-    .poll(
-      () =>
-        gate.now().then(
-          () => 'up',
-          (error: unknown) => (error as Error).name,
-        ),
-      { timeout: 20_000 },
-    )
-    .toBe('up');
+  await expect.poll(state, { interval: 5 }).toBe('Unavailable');
+  await expect.poll(state, { timeout: 20_000 }).toBe('up');
   // It kept nothing: without an epoch it decides nothing.
   expect(await gate.admit(ask())).toEqual({ kind: 'rebuilding' });
 });

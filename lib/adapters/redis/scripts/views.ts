@@ -1,11 +1,10 @@
 import * as z from 'zod';
 import type { Ledger, LedgerSlot, Observation, PoolTimes } from '../../../domain/gate-replies.ts';
 import { buckets } from '../../../domain/service-times.ts';
-import { toTaskId } from '../../../domain/task-id.ts';
 import type { Tier } from '../../../domain/tiers.ts';
 import { addMs, type EpochMs, toEpochMs } from '../../../domain/time.ts';
 import type { ObserveInput, SeatsInput, TaskKey } from '../../../ports.ts';
-import { type In, member, nowOf } from '../cell.ts';
+import { type In, member, nowOf, readMember } from '../cell.ts';
 import { defineScript, type Script } from '../script.ts';
 import { sources } from '../sources.generated.ts';
 import { count, moment, tierArguments, tierKeys, tierUse, use, useNumber } from '../tier-arguments.ts';
@@ -32,7 +31,7 @@ export const observeScript: Script<In<ObserveInput>, Observation> = defineScript
         ...tierUse(tier, [a, b, c, d]),
         tasksRunning,
         ...(ahead < 0 ? {} : { ahead }),
-        ...(oldest === '' ? {} : { oldestWaiting: idOf(oldest) }),
+        ...(oldest === '' ? {} : { oldestWaiting: readMember(oldest).id }),
       };
     }),
   }),
@@ -67,7 +66,8 @@ function readSlot(tier: Tier, name: string, lapses: number, holder: string): Omi
     leaseMs === undefined
       ? {}
       : { since: toEpochMs(Number(since)), attempt: Number(attempt), lastHeartbeat: addMs(lapsesAt, -Number(leaseMs)) };
-  return { ...tier, tenant: name.slice(0, name.lastIndexOf('|')), taskId: idOf(name), lapsesAt, ...known };
+  const { tenant, id } = readMember(name);
+  return { ...tier, tenant, taskId: id, lapsesAt, ...known };
 }
 
 export const timesScript: Script<In<readonly Tier[]>, PoolTimes[]> = defineScript({
@@ -92,10 +92,6 @@ export const seatsScript: Script<In<SeatsInput>, { readonly now: EpochMs; readon
   schema: z.tuple([z.literal('seats'), moment], z.string()),
   read: ([, now, ...members]) => ({
     now: toEpochMs(now),
-    tasks: members.map((name) => ({ tenant: name.slice(0, name.lastIndexOf('|')), id: idOf(name) })),
+    tasks: members.map(readMember),
   }),
 });
-
-function idOf(name: string) {
-  return toTaskId(name.slice(name.lastIndexOf('|') + 1));
-}
