@@ -52,6 +52,8 @@ export async function bundle({
     if (name !== runner) refuseHeavyTasks(metafile, tasks);
     return [name, startBytes(metafile)] as const;
   });
+  // Nothing is written any more once this returns or throws.
+  await Promise.allSettled(sizes);
   return Object.fromEntries(await Promise.all(sizes)) as Record<FunctionName, number>;
 }
 

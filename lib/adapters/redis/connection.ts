@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { Cluster, type ClusterOptions } from 'ioredis';
 import { $ZodError } from 'zod/v4/core';
 import type { Log } from '../../ports.ts';
@@ -15,12 +16,18 @@ export type RedisOptions = {
 
 /** A client kept between calls may have died while its function was frozen; past this idle time it is asked first. */
 const idleMs = 30_000;
+/**
+ * A lost or wrong node is asked again this often, after 10, 20, 40 … ms: while a replica takes over, every node points elsewhere for some ten
+ * milliseconds. A server that is gone costs its caller 150 ms, one that is frozen the deadline.
+ */
+const mostTries = 5;
+const firstPauseMs = 10;
 /** Answers of a node that is not the one to ask, or not yet: the same call is right on a fresh connection. */
 const passing = /^(READONLY|MOVED|ASK|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|UNBLOCKED|OOM|BUSY|MISCONF|NOREPLICAS)/;
 
 /**
  * A cluster client that never waits longer than its deadline and never sends late: no offline queue, no automatic resend, and after a time-out
- * or a lost connection the client is thrown away. Scripts are idempotent by their holder ids, so one repeat within the deadline is safe.
+ * or a lost connection the client is thrown away. Scripts are idempotent by their holder ids, so repeats within the deadline are safe.
  */
 export class RedisConnection {
   readonly #options: RedisOptions;
@@ -49,7 +56,7 @@ export class RedisConnection {
     });
   }
 
-  /** Runs `command` on a live client within the deadline; once more on a new connection when the first was lost. */
+  /** Runs `command` on a live client within the deadline; again on a new connection while the last was lost. */
   async call<Reply>(name: string, command: (client: Cluster) => Promise<Reply>): Promise<Reply> {
     const deadline = performance.now() + this.deadlineMs;
     for (let tries = 1; ; tries++) {
@@ -58,9 +65,11 @@ export class RedisConnection {
       } catch (error) {
         if (!isOutage(error)) throw error;
         this.discard();
-        if (tries >= 2 || performance.now() >= deadline || error instanceof TimeOut) {
+        const pauseMs = firstPauseMs * 2 ** (tries - 1);
+        if (tries >= mostTries || performance.now() + pauseMs >= deadline || error instanceof TimeOut) {
           throw new Unavailable('redis', `${name} had no answer (${error.message})`, error);
         }
+        await setTimeout(pauseMs);
       }
     }
   }
@@ -134,7 +143,7 @@ class TimeOut extends Error {
 async function within<Value>(ms: number, work: () => Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const timeOut = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TimeOut(`no answer in ${Math.round(ms)} ms`)), Math.max(0, ms));
+    timer = globalThis.setTimeout(() => reject(new TimeOut(`no answer in ${Math.round(ms)} ms`)), Math.max(0, ms));
   });
   try {
     return await Promise.race([work(), timeOut]);
