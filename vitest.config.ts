@@ -21,12 +21,16 @@ export default defineConfig({
       {
         test: {
           name: 'service',
-          include: ['test/{adapters,operations,race,tasks,walk}/**/*.test.ts'],
+          include: ['test/{adapters,heart,operations,race,tasks,walk}/**/*.test.ts'],
           globalSetup: 'test/support/servers.ts',
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
       },
+      // Minutes each, so only where it is asked for: `npm run test:long`.
+      ...(process.env.WEIR_TEST_LONG === undefined
+        ? []
+        : [{ test: { name: 'long', include: ['test/long/**/*.test.ts'], globalSetup: 'test/support/servers.ts' } }]),
       { test: { name: 'local', include: ['test/local/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 90_000 } },
       {
         test: {

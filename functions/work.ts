@@ -1,6 +1,8 @@
+import { threadHeart } from '../lib/heart/thread-heart.ts';
 import { workHandler } from '../lib/queue/work-handler.ts';
 import { wire, wireDeps } from '../lib/wiring.ts';
 import config from '../weir.config.ts';
 
 const wired = wire('work', config, process.env);
-export const handler = workHandler(wireDeps(wired), wired.settings.WEIR_POOL);
+const heart = threadHeart(new URL('./heartbeat.mjs', import.meta.url), wired.log);
+export const handler = workHandler({ ...wireDeps(wired), heart }, wired.settings.WEIR_POOL);

@@ -4,7 +4,9 @@ import type { Construct } from 'constructs';
 /** The runbook's sections, one for each kind of alarm; a test checks that `docs/runbook.md` has them. */
 export const runbookSections = [
   'dead-letters',
+  'burials',
   'mend-dead-letters',
+  'deliver-dead-letters',
   'reconcile-errors',
   'admit-errors',
   'admit-throttles',

@@ -36,7 +36,7 @@ export class Api extends Construct {
 
   constructor(scope: Construct, id: string, { weir, functions, state }: ApiProps) {
     super(scope, id);
-    const { tasks, files, queues, mend, network, cache } = state;
+    const { tasks, files, queues, mend, deliveries, signing, network, cache } = state;
     const rest = restApi(this, functions.stage);
     // Not `rest.url`: it depends on the deployment, and the deployment on the functions that are told this URL.
     this.baseUrl = Fn.join('', [
@@ -69,25 +69,34 @@ export class Api extends Construct {
     this.status = new WeirFunction(this, {
       base: functions,
       name: 'status',
-      description: 'Reads a task, also by long poll',
+      description: 'Reads a task, also by long poll, and lists them',
       memoryMb: 512,
       timeoutMs: longPollTimeoutMs,
       network,
       reservedConcurrency: weir.reserved.status,
       localInstances: localStatusInstances,
-      connect: (fn) => ({ ...cache.grantUse(fn), ...tasks.grantRead(fn), WEIR_BASE_URL: this.baseUrl }),
+      connect: (fn) => ({
+        ...cache.grantUse(fn),
+        ...tasks.grantRead(fn),
+        ...signing.grantRead(fn),
+        WEIR_BASE_URL: this.baseUrl,
+      }),
     });
     this.control = new WeirFunction(this, {
       base: functions,
       name: 'control',
-      description: 'Tells how full the pools are, and does what operators ask',
+      description: 'Cancels tasks, tells how full the pools are, and does what operators ask',
       memoryMb: 512,
       timeoutMs: 10_000,
       network,
       connect: (fn) => ({
         ...cache.grantUse(fn),
-        ...tasks.grantSettings(fn),
-        ...queues.grantCountDead(fn),
+        ...tasks.grantControl(fn),
+        ...queues.grantCount(fn),
+        ...mend.grantSend(fn),
+        ...deliveries.grantSend(fn),
+        ...signing.grantRead(fn),
+        WEIR_BASE_URL: this.baseUrl,
       }),
     });
     this.route(rest.root, new OperatorAccess(this, 'operator', functions).authorizer);
@@ -96,12 +105,23 @@ export class Api extends Construct {
   private route(root: IResource, operators: IAuthorizer): void {
     const v1 = root.addResource('v1');
     answer(v1.addResource('{group}').addResource('{name}').addResource('tasks'), 'POST', this.admit);
-    answer(v1.addResource('tasks').addResource('{id}'), 'GET', this.status);
+    const tasks = v1.addResource('tasks');
+    answer(tasks, 'GET', this.status);
+    const task = tasks.addResource('{id}');
+    answer(task, 'GET', this.status);
+    answer(task, 'DELETE', this.control);
     answer(v1.addResource('queue').addResource('status'), 'GET', this.control);
     const operator = v1.addResource('operator');
     const limits = operator.addResource('limits');
     for (const method of ['GET', 'PATCH', 'PUT']) answer(limits, method, this.control, operators);
     answer(operator.addResource('slots'), 'GET', this.control, operators);
+    answer(operator.addResource('webhook-secret'), 'GET', this.control, operators);
+    const pool = operator.addResource('pools').addResource('{pool}');
+    for (const change of ['pause', 'resume']) answer(pool.addResource(change), 'POST', this.control, operators);
+    const dead = operator.addResource('dead-letters');
+    answer(dead, 'GET', this.control, operators);
+    const redrive = dead.addResource('redrive');
+    for (const method of ['POST', 'GET', 'DELETE']) answer(redrive, method, this.control, operators);
     answer(root.addResource('health'), 'GET', this.control);
   }
 }

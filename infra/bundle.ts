@@ -9,10 +9,10 @@ import { type FunctionName, settings } from '../lib/settings.ts';
 export type FunctionCode = (name: FunctionName) => Code;
 
 export type BundleOptions = {
-  /** Gets one folder per function, `<folder>/<name>/index.mjs` and its chunks. */
+  /** Gets one folder per function, `<folder>/<name>/index.mjs` and its chunks; that of `work` also has its thread's `heartbeat.mjs`. */
   readonly folder: string;
-  /** Where a function's source is. */
-  readonly entry?: (name: FunctionName) => string;
+  /** Where the source of a function, or of its thread, is. */
+  readonly entry?: (name: FunctionName | typeof thread) => string;
   /** Where the task types are. */
   readonly tasks?: string;
 };
@@ -26,6 +26,8 @@ const project = fileURLToPath(new URL('..', import.meta.url));
 const names = Object.keys(settings) as FunctionName[];
 /** The only one that calls a task's `run`, and so the only one that carries what `run` imports. */
 const runner: FunctionName = 'work';
+/** The thread that runs beside it: a second entry of its bundle, so that they share what both load. */
+const thread = 'heartbeat';
 /** What a task file may import at its top: every function loads it. */
 const taskPackages = ['zod'];
 
@@ -42,13 +44,14 @@ export async function bundle({
   entry = (name) => join(project, 'functions', `${name}.ts`),
   tasks = join(project, 'tasks'),
 }: BundleOptions): Promise<Record<FunctionName, number>> {
-  const missing = names.map(entry).filter((file) => !existsSync(file));
+  const missing = [...names.map(entry), entry(thread)].filter((file) => !existsSync(file));
   if (missing.length > 0) {
     throw new BundleError(`no such file: ${missing.map((file) => relative(project, file)).join(', ')}`);
   }
   const sizes = names.map(async (name) => {
     const plugins = name === runner ? [] : [leaveOutRun(tasks)];
-    const metafile = await run({ entryPoints: { index: entry(name) }, outdir: join(folder, name), plugins });
+    const entryPoints = { index: entry(name), ...(name === runner ? { [thread]: entry(thread) } : {}) };
+    const metafile = await run({ entryPoints, outdir: join(folder, name), plugins });
     if (name !== runner) refuseHeavyTasks(metafile, tasks);
     return [name, startBytes(metafile)] as const;
   });

@@ -8,6 +8,8 @@ export type SourceQueueProps = {
   /** Of the function it is the event source of. */
   readonly functionTimeoutMs: number;
   readonly maxReceiveCount: number;
+  /** Of the function that consumes the dead-letter queue, where one does. */
+  readonly deadTimeoutMs?: number;
   /** Rings when a message was given up. */
   readonly alarm: { readonly name: string; readonly runbook: RunbookSection; readonly meaning: string };
 };
@@ -22,13 +24,17 @@ export class SourceQueue extends Construct {
 
   constructor(scope: Construct, id: string, props: SourceQueueProps) {
     super(scope, id);
-    const { queueName, functionTimeoutMs, maxReceiveCount, alarm } = props;
+    const { queueName, functionTimeoutMs, maxReceiveCount, deadTimeoutMs, alarm } = props;
     const sealed = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, retentionPeriod: Duration.days(14) };
-    this.dead = new Queue(this, 'dead', { ...sealed, queueName: `${queueName}-dead` });
+    this.dead = new Queue(this, 'dead', {
+      ...sealed,
+      queueName: `${queueName}-dead`,
+      ...(deadTimeoutMs === undefined ? {} : { visibilityTimeout: invisibleFor(deadTimeoutMs) }),
+    });
     this.queue = new Queue(this, 'queue', {
       ...sealed,
       queueName,
-      visibilityTimeout: Duration.seconds(6 * Math.ceil(functionTimeoutMs / 1_000)),
+      visibilityTimeout: invisibleFor(functionTimeoutMs),
       deadLetterQueue: { queue: this.dead, maxReceiveCount },
     });
     new WeirAlarm(this, 'dead-letters', {
@@ -37,4 +43,8 @@ export class SourceQueue extends Construct {
       above: 0,
     });
   }
+}
+
+function invisibleFor(functionTimeoutMs: number): Duration {
+  return Duration.seconds(6 * Math.ceil(functionTimeoutMs / 1_000));
 }

@@ -2,6 +2,7 @@ import { type App, Fn, Stack } from 'aws-cdk-lib/core';
 import type { Weir } from '../lib/config.ts';
 import { Api } from './api.ts';
 import type { FunctionCode } from './bundle.ts';
+import { Deliveries } from './deliveries.ts';
 import { type FunctionBase, limitVariables } from './function.ts';
 import { writeOutputs } from './outputs.ts';
 import { State } from './state.ts';
@@ -17,7 +18,7 @@ export type WeirStackProps = {
   readonly environment: Readonly<Record<string, string | undefined>>;
 };
 
-/** Weir as one stack, in the order data flows: state, API, workers, watch. */
+/** Weir as one stack, in the order data flows: state, API, workers, deliveries, watch. */
 export class WeirStack extends Stack {
   constructor(scope: App, id: string, { weir, stage, code, environment }: WeirStackProps) {
     super(scope, id, { description: `Weir, stage ${stage}` });
@@ -25,6 +26,7 @@ export class WeirStack extends Stack {
     const state = new State(this, 'state', { weir, stage });
     const api = new Api(this, 'api', { weir, functions, state });
     const workers = new Workers(this, 'workers', { weir, functions, state });
+    new Deliveries(this, 'deliveries', { functions, state, baseUrl: api.baseUrl });
     new Watch(this, 'watch', { stage, state, api, workers });
     writeOutputs(this, api);
   }

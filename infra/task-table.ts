@@ -8,8 +8,8 @@ import { allow } from './allow.ts';
 type TableVariables = Pick<Variables<'status'>, 'WEIR_TABLE'>;
 
 /**
- * The records: tasks and dedup items, by key. Both indexes are sparse (an item without the attribute is not in them), sharded, and hold keys
- * only: `open` gives open tasks by when they are due, `dead` those given up, by when they ended.
+ * The records: tasks and dedup items, by key. The indexes are sparse (an item without the attribute is not in them), sharded, and hold keys
+ * only: `open` gives open tasks by when they are due, `dead` those given up, by when they ended, `own` a tenant's tasks by id, and so by age.
  */
 export class TaskTable extends Construct {
   private readonly table: TableV2;
@@ -18,7 +18,11 @@ export class TaskTable extends Construct {
     super(scope, id);
     this.table = new TableV2(this, 'table', {
       partitionKey: { name: 'pk', type: AttributeType.STRING },
-      globalSecondaryIndexes: [index('open', 'openShard', 'dueAt'), index('dead', 'deadShard', 'finishedAt')],
+      globalSecondaryIndexes: [
+        index('open', 'openShard', 'dueAt', AttributeType.NUMBER),
+        index('dead', 'deadShard', 'finishedAt', AttributeType.NUMBER),
+        index('own', 'ownShard', 'id', AttributeType.STRING),
+      ],
       billing: Billing.onDemand(),
       timeToLiveAttribute: 'ttl',
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
@@ -27,9 +31,10 @@ export class TaskTable extends Construct {
     });
   }
 
-  /** Reads by key. */
+  /** Reads by key, and lists a tenant's own. */
   grantRead(fn: IGrantable): TableVariables {
-    return this.grant(fn, 'GetItem');
+    this.grantQuery(fn, 'own');
+    return this.grant(fn, 'GetItem', 'BatchGetItem');
   }
 
   /** Makes records. A transaction needs the permission of each write in it; there is none of its own. */
@@ -42,15 +47,26 @@ export class TaskTable extends Construct {
     return this.grant(fn, 'GetItem', 'UpdateItem');
   }
 
-  /** Reads and writes the settings: limits set at run time, and who set them when. */
-  grantSettings(fn: IGrantable): TableVariables {
-    return this.grant(fn, 'GetItem', 'PutItem');
+  /** Cancels tasks, lists dead letters, and writes the settings: limits set at run time, who set them when, and the redrive. */
+  grantControl(fn: IGrantable): TableVariables {
+    this.grantQuery(fn, 'dead');
+    return this.grant(fn, 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem');
   }
 
-  /** Finds what is due and moves it on, and writes the epoch. */
-  grantMend(fn: IGrantable): TableVariables {
-    allow(fn, ['dynamodb:Query'], [`${this.table.tableArn}/index/open`]);
+  /** Moves on the task of a given-up message, or keeps the message. */
+  grantBury(fn: IGrantable): TableVariables {
     return this.grant(fn, 'GetItem', 'PutItem', 'UpdateItem');
+  }
+
+  /** Finds what is due and moves it on, does dead tasks again, and writes the epoch. */
+  grantMend(fn: IGrantable): TableVariables {
+    this.grantQuery(fn, 'open', 'dead');
+    return this.grant(fn, 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem');
+  }
+
+  private grantQuery(fn: IGrantable, ...indexes: string[]): void {
+    const resources = indexes.map((name) => `${this.table.tableArn}/index/${name}`);
+    allow(fn, ['dynamodb:Query'], resources);
   }
 
   private grant(fn: IGrantable, ...actions: string[]): TableVariables {
@@ -60,11 +76,11 @@ export class TaskTable extends Construct {
   }
 }
 
-function index(indexName: string, shard: string, moment: string) {
+function index(indexName: string, shard: string, sort: string, type: AttributeType) {
   return {
     indexName,
     partitionKey: { name: shard, type: AttributeType.STRING },
-    sortKey: { name: moment, type: AttributeType.NUMBER },
+    sortKey: { name: sort, type },
     projectionType: ProjectionType.KEYS_ONLY,
   };
 }

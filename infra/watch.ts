@@ -44,6 +44,13 @@ export class Watch extends Construct {
       metric: api.admit.metricThrottles(sum),
       above: 0,
     });
+    new WeirAlarm(this, 'burials', {
+      name: `weir-${stage}-burials`,
+      runbook: 'burials',
+      meaning: 'SQS gave messages up; the tasks are sent again or have failed',
+      metric: burials(),
+      above: 0,
+    });
     this.watchCache(stage, state.cache);
   }
 
@@ -72,6 +79,23 @@ export class Watch extends Construct {
       periods: 5,
     });
   }
+}
+
+/** Given-up messages that meant something: a task that is sent again or has failed, or a body nobody can read. */
+function burials(): MathExpression {
+  const outcomes = ['due', 'failed', 'unreadable'];
+  const metrics = outcomes.map((outcome): [string, Metric] => [
+    outcome,
+    new Metric({
+      namespace: 'Weir',
+      metricName: 'burials_total',
+      dimensionsMap: { service: 'bury', outcome },
+      statistic: 'Sum',
+      period: minute,
+    }),
+  ]);
+  const expression = outcomes.map((outcome) => `FILL(${outcome}, 0)`).join(' + ');
+  return new MathExpression({ expression, usingMetrics: Object.fromEntries(metrics), period: minute });
 }
 
 /** The highest value among the nodes: primary and replica change places. */

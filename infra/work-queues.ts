@@ -17,7 +17,13 @@ export class WorkQueues extends Construct {
   constructor(scope: Construct, id: string, { weir, stage }: { readonly weir: Weir; readonly stage: string }) {
     super(scope, id);
     this.all = poolsInUse(weir).map(
-      ({ name: pool }) => new WorkQueue(this, pool, { stage, pool, functionTimeoutMs: workTimeoutMs(weir, pool) }),
+      ({ name: pool }) =>
+        new WorkQueue(this, pool, {
+          stage,
+          pool,
+          functionTimeoutMs: workTimeoutMs(weir, pool),
+          maxReceiveCount: weir.times.maxReceiveCount,
+        }),
     );
   }
 
@@ -31,14 +37,17 @@ export class WorkQueues extends Construct {
     return this.send(fn, [queue]);
   }
 
-  /** Sees how many messages were given up. */
-  grantCountDead(fn: IGrantable): Pick<Variables<'control'>, 'WEIR_DEAD_QUEUE_URLS'> {
+  /** Sees how many messages wait, and how many were given up. */
+  grantCount(fn: IGrantable): QueueVariables & Pick<Variables<'control'>, 'WEIR_DEAD_QUEUE_URLS'> {
     allow(
       fn,
       ['sqs:GetQueueAttributes'],
-      this.all.map(({ dead }) => dead.queueArn),
+      this.all.flatMap(({ queue, dead }) => [queue.queueArn, dead.queueArn]),
     );
-    return { WEIR_DEAD_QUEUE_URLS: this.urls(this.all.map(({ pool, dead }) => [pool, dead.queueUrl])) };
+    return {
+      WEIR_QUEUE_URLS: this.urls(this.all.map(({ pool, queue }) => [pool, queue.queueUrl])),
+      WEIR_DEAD_QUEUE_URLS: this.urls(this.all.map(({ pool, dead }) => [pool, dead.queueUrl])),
+    };
   }
 
   private send(fn: IGrantable, queues: readonly WorkQueue[]): QueueVariables {

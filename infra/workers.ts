@@ -9,6 +9,7 @@ import { type FunctionBase, WeirFunction } from './function.ts';
 import { reconcileTimeoutMs } from './mend-queue.ts';
 import { poolsInUse } from './network.ts';
 import type { State } from './state.ts';
+import { buryTimeoutMs } from './work-queue.ts';
 import { workTimeoutMs } from './work-timeout.ts';
 
 export type WorkersProps = { readonly weir: Weir; readonly functions: FunctionBase; readonly state: State };
@@ -38,6 +39,7 @@ export class Workers extends Construct {
           ...state.files.grantReadInputs(fn),
           ...state.queues.grantSendTo(fn, queue),
           ...state.mend.grantSend(fn),
+          ...state.deliveries.grantSend(fn),
           WEIR_POOL: pool.name,
         }),
       });
@@ -51,11 +53,29 @@ export class Workers extends Construct {
       );
     }
     this.reconcile = this.makeReconcile(functions, state);
+    this.makeBury(functions, state);
+  }
+
+  private makeBury(functions: FunctionBase, { cache, tasks, queues, deliveries, network }: State): void {
+    const bury = new WeirFunction(this, {
+      base: functions,
+      name: 'bury',
+      description: 'Takes the messages that were given up',
+      memoryMb: 256,
+      timeoutMs: buryTimeoutMs,
+      network,
+      connect: (fn) => ({ ...cache.grantUse(fn), ...tasks.grantBury(fn), ...deliveries.grantSend(fn) }),
+    });
+    for (const { dead } of queues.all) {
+      bury.addEventSource(
+        new SqsEventSource(dead, { batchSize: 10, reportBatchItemFailures: true, maxConcurrency: 2 }),
+      );
+    }
   }
 
   private makeReconcile(
     functions: FunctionBase,
-    { cache, tasks, queues, mend, network }: State,
+    { cache, tasks, queues, mend, deliveries, network }: State,
   ): WeirFunction<'reconcile'> {
     const reconcile = new WeirFunction(this, {
       base: functions,
@@ -64,7 +84,12 @@ export class Workers extends Construct {
       memoryMb: 512,
       timeoutMs: reconcileTimeoutMs,
       network,
-      connect: (fn) => ({ ...cache.grantUse(fn), ...tasks.grantMend(fn), ...queues.grantSend(fn) }),
+      connect: (fn) => ({
+        ...cache.grantUse(fn),
+        ...tasks.grantMend(fn),
+        ...queues.grantSend(fn),
+        ...deliveries.grantSend(fn),
+      }),
     });
     // Wake-ups come in bursts and mean the same: ten at a time, and two places, so that one run does not hold up the next burst.
     reconcile.addEventSource(

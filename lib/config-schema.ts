@@ -81,7 +81,21 @@ export const task = z.looseObject({
     .int()
     .min(1)
     .max(maxFunctionMs - attemptMarginMs),
-  retry: z.strictObject({ attempts: z.int().min(1).max(20) }).default({ attempts: 3 }),
+  retry: z
+    .strictObject({
+      attempts: z.int().min(1).max(20).default(3),
+      firstMs: z
+        .int()
+        .min(1)
+        .max(hour)
+        .default(2 * second),
+      longestMs: z
+        .int()
+        .min(1)
+        .max(day)
+        .default(5 * minute),
+    })
+    .prefault({}),
   dedup: z
     .strictObject({
       windowMs: z
@@ -103,6 +117,8 @@ export const times = z
       .min(second)
       .max(hour)
       .default(5 * minute),
+    // Deferring spends receives, so the number is large: each wait is a tenth longer than the one before, and a hundred of them last hours.
+    maxReceiveCount: z.int().min(3).max(1_000).default(100),
     keepMs: z
       .int()
       .min(hour)
@@ -121,6 +137,12 @@ export const times = z
     }
   });
 
+const origin = z.string().refine((text) => /^https?:/.test(text) && URL.parse(text)?.origin === text, {
+  error: ({ input }) =>
+    `expected an origin such as https://hooks.internal:8443, no path, no default port, got ${JSON.stringify(input)}`,
+});
+export const callbacks = z.strictObject({ trustedOrigins: z.array(origin).max(100).default([]) });
+
 export const reserved = z.strictObject({ status: z.int().min(1).max(100_000).optional() });
 
 export const config = z
@@ -130,6 +152,7 @@ export const config = z
     tenant: clientLimits.default({}),
     ip: clientLimits.default({}),
     times: times.prefault({}),
+    callbacks: callbacks.prefault({}),
     reserved: reserved.default({}),
     tasks: z.array(task).min(1),
   })

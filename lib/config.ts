@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import {
+  type callbacks as callbacksSchema,
   config,
   type pool as poolSchema,
   type reserved as reservedSchema,
@@ -21,6 +22,7 @@ export type WeirConfig<Pool extends string = string> = {
   readonly tenant?: LimitPair;
   readonly ip?: LimitPair;
   readonly times?: z.input<typeof timesSchema>;
+  readonly callbacks?: { readonly trustedOrigins?: readonly string[] };
   readonly reserved?: { readonly status?: number };
   readonly tasks: readonly TaskDefinition<NoInfer<Pool>>[];
 };
@@ -30,6 +32,7 @@ export type Weir = {
   readonly pools: Readonly<Record<string, Pool>>;
   readonly tasks: Readonly<Record<string, Task>>;
   readonly times: z.output<typeof timesSchema>;
+  readonly callbacks: z.output<typeof callbacksSchema>;
   readonly reserved: z.output<typeof reservedSchema>;
   readonly limits: Limits;
 };
@@ -50,17 +53,18 @@ export class ConfigError extends Error {
   }
 }
 
-/** Checks the configuration with its limits overridden by `variables` (see `limit-variables.ts`); throws `ConfigError`. */
+/** Checks the configuration with what `variables` override in it (see `limit-variables.ts`); throws `ConfigError`. */
 export function checkConfig(source: WeirConfig, variables: Readonly<Record<string, string | undefined>> = {}): Weir {
   const overridden = applyLimitVariables(source, variables);
   if (overridden.kind === 'faults') throw new ConfigError(overridden.faults);
   const parsed = config.safeParse(overridden.config);
   if (!parsed.success) throw new ConfigError(parsed.error.issues.map((issue) => describe(issue, overridden.config)));
-  const { pools, apis, tenant, ip, tasks, times, reserved } = parsed.data;
+  const { pools, apis, tenant, ip, tasks, times, callbacks, reserved } = parsed.data;
   return {
     pools: Object.fromEntries(Object.entries(pools).map(([name, value]) => [name, { ...value, name }])),
     tasks: Object.fromEntries(tasks.map((each) => [each.api, each])),
     times,
+    callbacks,
     reserved,
     limits: {
       pools: Object.fromEntries(

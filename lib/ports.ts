@@ -12,12 +12,14 @@ import type {
   PoolTimes,
   ReleaseReply,
   RestoreReply,
+  SingleReply,
 } from './domain/gate-replies.ts';
-import type { Overrides } from './domain/live-limits.ts';
+import type { Overrides, Paused } from './domain/live-limits.ts';
 import type { TaskId } from './domain/task-id.ts';
-import type { Outcome, TaskRecord } from './domain/task-record.ts';
+import type { Delivery, End, Outcome, TaskFault, TaskRecord } from './domain/task-record.ts';
 import type { Tier, TierLimits } from './domain/tiers.ts';
 import type { EpochMs } from './domain/time.ts';
+import type { WebhookRequest } from './domain/webhook.ts';
 
 /** What of a task the gate needs to find and count its leases. */
 export type Claim = {
@@ -49,6 +51,8 @@ export type Gate = {
   setLimits(input: LimitsInput): Promise<LimitsReply>;
   /** Rebuilds after a loss of data: leases one by one, at last the epoch. */
   restore(input: RestoreInput): Promise<RestoreReply>;
+  /** Only one of those that ask goes on, for `lastMs`; asked again with the same nonce it lasts longer, with 0 it is over. */
+  single(input: { readonly name: string; readonly nonce: string; readonly lastMs: number }): Promise<SingleReply>;
   /** The server's TIME. */
   now(): Promise<EpochMs>;
 };
@@ -95,15 +99,16 @@ export type ObserveInput = { readonly tiers: readonly Tier[]; readonly of?: Task
 
 export type SeatsInput = { readonly tier: Tier; readonly offset: number; readonly count: number };
 
-/** Every live override and no other; a tier of kind `tenant` or `ip` stands for all clients, whatever its name. */
+/** Every live override and every pause, and no other; a tier of kind `tenant` or `ip` stands for all clients, whatever its name. */
 export type LimitsInput = {
   readonly version: number;
   readonly overrides: readonly { readonly tier: Tier; readonly limits: TierLimits }[];
+  readonly paused: Paused;
 };
 
 /**
- * `nonce` of the rebuilder, whose lock each call prolongs; only a call with `take` takes it where it is free. `lease` to restore or, at the end, the
- * `epoch` to begin.
+ * `nonce` of the rebuilder, whose lock each call prolongs; only a call with `take` takes it where it is free. `lease` to restore (without `seatUntil` only
+ * the slots of its holder) or, at the end, the `epoch` to begin.
  */
 export type RestoreInput = {
   readonly nonce: string;
@@ -112,7 +117,7 @@ export type RestoreInput = {
   readonly epoch?: number | undefined;
   readonly lease?:
     | (Claim & {
-        readonly seatUntil: EpochMs;
+        readonly seatUntil: EpochMs | undefined;
         readonly holder?: string | undefined;
         readonly attempt: number;
         readonly leaseMs: number;
@@ -130,6 +135,7 @@ export type Created =
   /** The dedup item names this task, whose record the caller judges. */
   | { readonly kind: 'taken'; readonly taskId: TaskId; readonly fingerprint: string };
 
+export type Redriven = Created | { readonly kind: 'gone' };
 export type DedupItem = { readonly taskId: TaskId; readonly fingerprint: string };
 export type TaskKey = { readonly tenant: string; readonly id: TaskId };
 /** One attempt: the writes it may make are those of a task that runs under this number and nonce. */
@@ -152,11 +158,51 @@ export type Records = {
     at: { startedAt: EpochMs; deadline: EpochMs; dueAt: EpochMs; epoch: number },
   ): Promise<Written>;
   progress(key: AttemptKey, progress: { percent: number; message?: string }): Promise<Written>;
-  finish(key: AttemptKey, outcome: Outcome, finishedAt: EpochMs): Promise<Written>;
+  finish(key: AttemptKey, outcome: Outcome, end: End): Promise<Written>;
   /** Running → queued: for a retry (`failures` + 1) or because its worker was lost (`lostLeases` + 1). */
   requeue(key: AttemptKey, why: 'failed' | 'lost', at: { runAt: EpochMs; deadline: EpochMs }): Promise<Written>;
   /** Queued with this deadline → expired. */
-  expire(key: TaskKey & { deadline: EpochMs }, finishedAt: EpochMs): Promise<Written>;
+  expire(key: TaskKey & { deadline: EpochMs }, end: End): Promise<Written>;
+  /** Any open status → cancelled. It stays among the open tasks, due at `dueAt`, when no slot of it may be left. */
+  cancel(key: TaskKey, end: End, dueAt: EpochMs): Promise<Written>;
+  /** Queued and buried `burials` times: once more, and due now. */
+  bury(key: TaskKey & { burials: number }, dueAt: EpochMs): Promise<Written>;
+  /** Queued and buried `burials` times: failed, a dead letter. */
+  giveUp(key: TaskKey & { burials: number }, error: TaskFault, end: End): Promise<Written>;
+  /** A terminal task that is still among the open ones: due again at `dueAt`. */
+  lookAgain(key: TaskKey, status: TaskRecord['status'], dueAt: EpochMs): Promise<void>;
+  /** A terminal task, seen at this revision, of which nothing is left to do: no more among the open ones. */
+  close(key: TaskKey, revision: number): Promise<Written>;
+  /** After a try to tell of the end: from the delivery that was `seen`. Due again at `next`, or no more among the open tasks. */
+  deliver(key: TaskKey, seen: Delivery, delivery: Delivery, next: EpochMs | 'close'): Promise<Written>;
+  /** Consistent reads of at most 100 tasks; those that are absent or expired are left out. */
+  readMany(keys: readonly TaskKey[]): Promise<TaskRecord[]>;
+  /** A tenant's tasks, the latest first, from an index: perhaps out of date. `ids` bounds them, both ends included. */
+  own(
+    tenant: string,
+    range: { from: string; to: string },
+    page: PageOf,
+  ): Promise<{ keys: TaskKey[]; positions?: Positions | undefined }>;
+  /** Dead letters, the latest first, from an index: perhaps out of date. */
+  dead(page: PageOf): Promise<{ letters: DeadKey[]; positions?: Positions | undefined }>;
+  /** How many dead letters the index has; `atLeast` where it did not count to the end. */
+  countDead(): Promise<{ count: number; atLeast: boolean }>;
+  /**
+   * One transaction: the task that does dead task `dead` again, its dedup item, and the dead one marked with its id and no dead letter any more.
+   * `taken`: the dedup item names another task. `gone`: it is no dead letter any more.
+   */
+  redrive(
+    record: TaskRecord,
+    options: { dead: TaskId; seen?: TaskId | undefined; deadline: EpochMs },
+  ): Promise<Redriven>;
+  /** A dead task that another one has replaced already: marked with its id, no dead letter any more. */
+  markRedriven(dead: TaskKey, as: TaskId): Promise<Written>;
+  /** A message whose body nobody could read; the same twice is kept once. */
+  keepUnreadable(message: Unreadable): Promise<void>;
+  readUnreadable(id: string): Promise<Unreadable | undefined>;
+  readRedrive(): Promise<RedriveJob | undefined>;
+  /** False if the stored one is not as `seen` says any more. */
+  writeRedrive(job: RedriveJob, seen: Pick<RedriveJob, 'id' | 'changes'> | undefined): Promise<boolean>;
   /** Running and its lease alive: reconcile looks again at `dueAt`. */
   postpone(key: AttemptKey, dueAt: EpochMs): Promise<void>;
   /** Open tasks due by `now`, from the index: keys only, perhaps out of date, read again before acting. One page of one shard. */
@@ -176,14 +222,57 @@ export type Records = {
   writeLimits(limits: LimitsVersion): Promise<boolean>;
 };
 
-/** Live limits as an operator set them: what overrides the configuration, and who set it when. */
+/** Live limits as an operator set them: what overrides the configuration, what is paused, and who set it when. */
 export type LimitsVersion = {
   readonly version: number;
   readonly overrides: Overrides;
+  readonly paused: Paused;
   readonly changedAt: EpochMs;
   readonly changedBy: string;
 };
 export type Cursor = Readonly<Record<string, unknown>>;
+/** Where the reading of each shard stands: its last key, or nothing where it is at its end. */
+export type Positions = readonly (Cursor | null)[];
+export type PageOf = { readonly limit: number; readonly after?: Positions | undefined };
+
+/** A dead letter: a task that was given up, or a message that nobody could read. */
+export type DeadKey = ({ readonly kind: 'task' } & TaskKey) | { readonly kind: 'unreadable'; readonly id: string };
+export type Unreadable = {
+  /** As SQS named the message. */
+  readonly id: string;
+  /** The dead-letter queue it was in. */
+  readonly queue: string;
+  readonly body: string;
+  readonly finishedAt: EpochMs;
+  readonly expiresAt: EpochMs;
+};
+
+/** Which dead tasks: all that are given must fit. `before`: dead since before that moment. */
+export type DeadFilter = {
+  readonly ids?: readonly TaskId[] | undefined;
+  readonly api?: string | undefined;
+  readonly pool?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly code?: string | undefined;
+  readonly after?: EpochMs | undefined;
+  readonly before?: EpochMs | undefined;
+};
+
+/** The one redrive of a cell, the last or the one under way. `changes` grows with each write. */
+export type RedriveJob = {
+  readonly id: string;
+  readonly changes: number;
+  readonly status: 'running' | 'done' | 'stopped';
+  readonly filter: DeadFilter;
+  readonly perSecond: number;
+  readonly startedAt: EpochMs;
+  readonly startedBy: string;
+  readonly endedAt?: EpochMs | undefined;
+  /** New tasks; dead ones whose request another task answers already; those that no limit lets in any more or whose type is gone. */
+  readonly redriven: number;
+  readonly joined: number;
+  readonly refused: number;
+};
 
 export type TaskMessage = TaskKey & { readonly send: number };
 
@@ -194,9 +283,27 @@ export type Messages = {
   setVisibility(pool: string, receiptHandle: string, ms: number): Promise<void>;
   /** Starts reconcile soon, because something is amiss that it mends. */
   wakeReconcile(): Promise<void>;
+  /** Has the end of a task told to its callback. */
+  announce(key: TaskKey): Promise<void>;
 };
 
-export type DeadLetters = { count(): Promise<Readonly<Record<string, number>>> };
+/** What is counted for operators; see docs/operations.md for each. */
+export type Metrics = {
+  count(name: MetricName, value: number, dimensions?: Readonly<Record<string, string>>): void;
+};
+export type MetricName =
+  | 'tasks_ended_total'
+  | 'late_writes_total'
+  | 'deferrals_total'
+  | 'retries_total'
+  | 'reconcile_mended_total'
+  | 'burials_total'
+  | 'deliveries_total';
+
+/** What waits in SQS, by pool. `deferred`: messages that are invisible, which are those that run and those that come back later. */
+export type Queues = {
+  count(): Promise<Readonly<Record<string, { readonly invisible: number; readonly dead: number }>>>;
+};
 
 /** S3: inputs and, later, large results. */
 export type Files = {
@@ -204,6 +311,21 @@ export type Files = {
   get(key: string): Promise<Uint8Array>;
   remove(keys: readonly string[]): Promise<void>;
 };
+
+/**
+ * How a post to a callback ended. `answered`: with this status, whatever it is; `retryAfterMs`: how long the receiver wants no other. `refused`: the URL
+ * or an address of its host may not be called, nothing was sent. `failed`: no answer, which may be another time. A `problem` is in our words.
+ */
+export type Posted =
+  | { readonly kind: 'answered'; readonly status: number; readonly retryAfterMs: number | undefined }
+  | { readonly kind: 'refused'; readonly problem: string }
+  | { readonly kind: 'failed'; readonly problem: string };
+
+/** The receivers of callbacks. A post never throws and is over within `deliveryDeadlineMs`. */
+export type Webhooks = { post(url: string, request: WebhookRequest): Promise<Posted> };
+
+/** The keys that are derived from the one master secret; see domain/signing-keys.ts. */
+export type Signing = { webhookSecret(tenant: string): Promise<string>; cursorKey(): Promise<Uint8Array> };
 
 export type Clock = { now(): EpochMs; sleep(ms: number): Promise<void> };
 

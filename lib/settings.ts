@@ -17,22 +17,45 @@ const gate = { WEIR_REDIS_URL: z.url(), WEIR_REDIS_SECRET_ARN: z.string().min(1)
 const records = { WEIR_TABLE: z.string().min(1) };
 const queues = { WEIR_QUEUE_URLS: queueUrls };
 const mend = { WEIR_MEND_QUEUE_URL: z.url() };
+const deliver = { WEIR_DELIVER_QUEUE_URL: z.url() };
+const signing = { WEIR_SIGNING_SECRET_ARN: z.string().min(1) };
 const files = { WEIR_BUCKET: z.string().min(1) };
 const web = { WEIR_BASE_URL: z.url() };
 
 /**
  * The environment variables of each function. `infra/` types what it sets by these, so that a forgotten one fails to compile; the function
  * parses them once at cold start. `WEIR_REDIS_URL` is `rediss://host:port`, its secret holds JSON with `password`, the operator's JSON with
- * `token`. `WEIR_QUEUE_URLS` and `WEIR_DEAD_QUEUE_URLS` are JSON objects of pool name to queue URL, `WEIR_MEND_QUEUE_URL` wakes `reconcile`,
- * `WEIR_BASE_URL` is the API's URL with its stage and no slash at the end.
+ * `token`, the signing secret JSON with `master`. `WEIR_QUEUE_URLS` and `WEIR_DEAD_QUEUE_URLS` are JSON objects of pool name to queue URL,
+ * `WEIR_MEND_QUEUE_URL` wakes `reconcile`, `WEIR_DELIVER_QUEUE_URL` has ends told to callbacks, `WEIR_BASE_URL` is the API's URL with its stage and no slash at the end.
  */
 export const settings = {
   authorize: z.object({ ...stage, WEIR_OPERATOR_SECRET_ARN: z.string().min(1) }),
   admit: z.object({ ...stage, ...gate, ...records, ...queues, ...mend, ...files, ...web }),
-  status: z.object({ ...stage, ...gate, ...records, ...web }),
-  control: z.object({ ...stage, ...gate, ...records, WEIR_DEAD_QUEUE_URLS: queueUrls }),
-  work: z.object({ ...stage, ...gate, ...records, ...queues, ...mend, ...files, WEIR_POOL: z.string().min(1) }),
-  reconcile: z.object({ ...stage, ...gate, ...records, ...queues }),
+  status: z.object({ ...stage, ...gate, ...records, ...signing, ...web }),
+  control: z.object({
+    ...stage,
+    ...gate,
+    ...records,
+    ...queues,
+    ...mend,
+    ...web,
+    ...deliver,
+    ...signing,
+    WEIR_DEAD_QUEUE_URLS: queueUrls,
+  }),
+  work: z.object({
+    ...stage,
+    ...gate,
+    ...records,
+    ...queues,
+    ...mend,
+    ...files,
+    ...deliver,
+    WEIR_POOL: z.string().min(1),
+  }),
+  reconcile: z.object({ ...stage, ...gate, ...records, ...queues, ...deliver }),
+  bury: z.object({ ...stage, ...gate, ...records, ...deliver }),
+  deliver: z.object({ ...stage, ...records, ...deliver, ...signing, ...web }),
 };
 
 export type FunctionName = keyof typeof settings;

@@ -61,8 +61,11 @@ export type TaskSource<
   readonly permits?: number;
   /** An attempt longer than this is aborted and counts as failed. At most 855,000. */
   readonly timeoutMs: number;
-  /** How many attempts may fail before the task does. Default 3. */
-  readonly retry?: { readonly attempts: number };
+  /**
+   * `attempts`: how many may fail before the task does, default 3. Between two of them lies a random time of at most `firstMs` (default 2,000), twice
+   * that, four times that …, and never more than `longestMs` (default 300,000).
+   */
+  readonly retry?: { readonly attempts?: number; readonly firstMs?: number; readonly longestMs?: number };
   /**
    * `windowMs`: how long a result answers an identical request, default 300,000; 0 never reuses one. `fields`: the input's members that make requests
    * identical; by default all of it. Files always count.
@@ -80,7 +83,7 @@ export type TaskDefinition<Pool extends string = string> = {
   readonly files?: Record<string, FileRule>;
   readonly permits?: number;
   readonly timeoutMs: number;
-  readonly retry?: { readonly attempts: number };
+  readonly retry?: { readonly attempts?: number; readonly firstMs?: number; readonly longestMs?: number };
   readonly dedup?: { readonly windowMs?: number; readonly fields?: readonly string[] };
   run(args: {
     readonly input: unknown;
@@ -103,16 +106,23 @@ export function defineTask<
 
 /**
  * An error with a code a client can act on. Fatal unless `retryable`: the task fails at once, because trying a damaged file again cannot help.
+ * `retryAfterMs`: a retry before that cannot help either, at most a day.
  * `code` is 1 to 64 of a-z, 0-9 and `_`.
  */
 export class TaskError extends Error {
   override readonly name = 'TaskError';
   readonly code: string;
   readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
 
-  constructor(code: string, message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
+  constructor(
+    code: string,
+    message: string,
+    options: { retryable?: boolean; retryAfterMs?: number; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.retryable = options.retryable ?? false;
+    this.retryAfterMs = options.retryAfterMs;
   }
 }

@@ -8,29 +8,46 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { v7 as uuid7 } from 'uuid';
 import * as z from 'zod';
 import { dynamoRecords } from './adapters/dynamo/records.ts';
+import { emfMetrics } from './adapters/metrics.ts';
 import { awsClientTimes } from './adapters/outage.ts';
 import { RedisConnection } from './adapters/redis/connection.ts';
 import { redisGate } from './adapters/redis/gate.ts';
 import { cellKeys } from './adapters/redis/keys.ts';
 import { s3Files } from './adapters/s3/files.ts';
-import { secretPassword } from './adapters/secrets.ts';
-import { sqsDeadLetters, sqsMessages } from './adapters/sqs/messages.ts';
+import { secretPassword, signingKeys } from './adapters/secrets.ts';
+import { sqsMessages, sqsQueues } from './adapters/sqs/messages.ts';
+import { httpWebhooks } from './adapters/webhook/webhooks.ts';
 import { checkConfig, type Weir, type WeirConfig } from './config.ts';
+import { deliveryQueue } from './domain/delivery-schedule.ts';
 import { toTaskId } from './domain/task-id.ts';
 import { toEpochMs } from './domain/time.ts';
+import type { DeliverDeps } from './operations/deliver.ts';
 import type { Deps } from './operations/deps.ts';
+import type { EndDeps } from './operations/end.ts';
 import { Outlook } from './operations/outlook.ts';
-import type { Clock, DeadLetters, Files, Gate, Log, Messages, Records } from './ports.ts';
+import type { RedriveDeps } from './operations/redrive.ts';
+import type { WatchDeps } from './operations/watch.ts';
+import type { Clock, Files, Gate, Log, Messages, Metrics, Queues, Records, Signing } from './ports.ts';
 import { type FunctionName, readSettings, type Settings } from './settings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-type Wired<Name extends FunctionName> = { readonly settings: Settings<Name>; readonly weir: Weir; readonly log: Log };
+type Wired<Name extends FunctionName> = {
+  readonly settings: Settings<Name>;
+  readonly weir: Weir;
+  readonly log: Log;
+  readonly metrics: Metrics;
+};
 
 const clock: Clock = { now: () => toEpochMs(Date.now()), sleep: (ms) => sleep(ms) };
 
 /** Settings, configuration and log of one function, read once at cold start; throws with what is missing or wrong. */
 export function wire<Name extends FunctionName>(name: Name, config: WeirConfig, environment: Environment): Wired<Name> {
-  return { settings: readSettings(name, environment), weir: checkConfig(config, environment), log: logger(name) };
+  return {
+    settings: readSettings(name, environment),
+    weir: checkConfig(config, environment),
+    log: logger(name),
+    metrics: emfMetrics(name),
+  };
 }
 
 /** Everything the operations need, for a function that has all variables. */
@@ -38,31 +55,73 @@ export function wireDeps(wired: Wired<'admit'> | Wired<'work'>): Deps {
   const { settings } = wired;
   return {
     ...wireStores(wired),
-    ...wireProcess(),
-    messages: wireMessages(settings, settings.WEIR_MEND_QUEUE_URL),
+    ...wireProcess(wired),
+    messages: wireMessages(settings),
     files: wireFiles(settings),
+  };
+}
+
+/** What the thread beside a worker's handlers needs. Its `exit` ends the whole process: `process.exit` would end the thread alone. */
+export function wireHeart(wired: Wired<'work'>): WatchDeps {
+  return {
+    ...wireStores(wired),
+    messages: wireMessages(wired.settings),
+    metrics: wired.metrics,
+    exit: () => process.kill(process.pid, 'SIGKILL'),
   };
 }
 
 /** What reconcile needs: it touches no file and wakes nobody. */
 export function wireReconcile(wired: Wired<'reconcile'>): Omit<Deps, 'files'> {
-  return { ...wireStores(wired), ...wireProcess(), messages: wireMessages(wired.settings) };
+  return { ...wireStores(wired), ...wireProcess(wired), messages: wireMessages(wired.settings) };
+}
+
+/** What taking given-up messages needs. */
+export function wireBury(wired: Wired<'bury'>): EndDeps {
+  return { ...wireStores(wired), messages: wireMessages(wired.settings), metrics: wired.metrics };
 }
 
 type Stores = Pick<Deps, 'weir' | 'log' | 'clock' | 'gate' | 'outlook' | 'records'>;
 
-/** What reading a task needs: the record, and what a queued one waits on. */
-export function wireStatus(wired: Wired<'status'>): Stores {
-  return wireStores(wired);
+/** What telling callbacks needs: no Redis, and of the queues its own. */
+export function wireDeliver({ settings, weir, log, metrics }: Wired<'deliver'>): DeliverDeps & {
+  readonly messages: Messages;
+  readonly log: Log;
+} {
+  return {
+    weir,
+    log,
+    metrics,
+    clock,
+    records: wireRecords(settings),
+    messages: sqsMessages(new SQSClient(awsClientTimes), { [deliveryQueue]: settings.WEIR_DELIVER_QUEUE_URL }),
+    webhooks: httpWebhooks(weir.callbacks),
+    ...wireSigning(settings),
+    baseUrl: settings.WEIR_BASE_URL,
+  };
 }
 
-/** What the overview and the operator's routes need. */
-export function wireControl(wired: Wired<'control'>): Stores & { deadLetters: DeadLetters } {
-  const sqs = new SQSClient(awsClientTimes);
-  return { ...wireStores(wired), deadLetters: sqsDeadLetters(sqs, wired.settings.WEIR_DEAD_QUEUE_URLS) };
+/** What reading and listing tasks needs: the records, what a queued one waits on, and the key of cursors. */
+export function wireStatus(wired: Wired<'status'>): Stores & Signing {
+  return { ...wireStores(wired), ...wireSigning(wired.settings) };
 }
 
-function wireStores({ settings, weir, log }: Wired<'admit' | 'work' | 'reconcile' | 'status' | 'control'>): Stores {
+/** What cancel, the overview and the operator's routes need. */
+export function wireControl(wired: Wired<'control'>): ControlStores {
+  const { WEIR_QUEUE_URLS, WEIR_DEAD_QUEUE_URLS } = wired.settings;
+  return {
+    ...wireStores(wired),
+    ...wireProcess(wired),
+    ...wireSigning(wired.settings),
+    messages: wireMessages(wired.settings),
+    queues: sqsQueues(new SQSClient(awsClientTimes), WEIR_QUEUE_URLS, WEIR_DEAD_QUEUE_URLS),
+  };
+}
+type ControlStores = Stores & Signing & Omit<RedriveDeps, keyof Stores> & { readonly queues: Queues };
+
+type WithStores = 'admit' | 'work' | 'reconcile' | 'status' | 'control' | 'bury';
+
+function wireStores({ settings, weir, log }: Pick<Wired<WithStores>, 'settings' | 'weir' | 'log'>): Stores {
   const gate = wireGate(settings, weir, log);
   return { weir, log, clock, gate, outlook: new Outlook({ gate, clock }), records: wireRecords(settings) };
 }
@@ -82,8 +141,9 @@ export function wireAuthorize(environment: Environment): { clock: Clock; readTok
   };
 }
 
-function wireProcess(): Pick<Deps, 'newId' | 'newNonce' | 'exit'> {
+function wireProcess({ metrics }: { metrics: Metrics }): Pick<Deps, 'newId' | 'newNonce' | 'exit' | 'metrics'> {
   return {
+    metrics,
     newId: () => toTaskId(uuid7()),
     newNonce: () => randomUUID(),
     exit(because) {
@@ -104,13 +164,23 @@ function wireGate(
   return redisGate({ connection, keys: cellKeys(settings.WEIR_STAGE), limits: weir.limits, startWindowMs });
 }
 
+function wireSigning(settings: { WEIR_SIGNING_SECRET_ARN: string }): Signing {
+  return signingKeys(new SecretsManagerClient(awsClientTimes), settings.WEIR_SIGNING_SECRET_ARN);
+}
+
 function wireRecords(settings: { WEIR_STAGE: string; WEIR_TABLE: string }): Records {
   const client = new DynamoDBClient(awsClientTimes);
   return dynamoRecords({ client, table: settings.WEIR_TABLE, stage: settings.WEIR_STAGE, now: clock.now });
 }
 
-function wireMessages(settings: { WEIR_QUEUE_URLS: Readonly<Record<string, string>> }, mendUrl?: string): Messages {
-  return sqsMessages(new SQSClient(awsClientTimes), settings.WEIR_QUEUE_URLS, mendUrl);
+/** Each function has the queues it may send to. */
+function wireMessages(settings: {
+  WEIR_QUEUE_URLS?: Readonly<Record<string, string>>;
+  WEIR_MEND_QUEUE_URL?: string;
+  WEIR_DELIVER_QUEUE_URL?: string;
+}): Messages {
+  const { WEIR_QUEUE_URLS = {}, WEIR_MEND_QUEUE_URL: mendUrl, WEIR_DELIVER_QUEUE_URL: deliverUrl } = settings;
+  return sqsMessages(new SQSClient(awsClientTimes), WEIR_QUEUE_URLS, { mendUrl, deliverUrl });
 }
 
 function wireFiles(settings: { WEIR_BUCKET: string }): Files {

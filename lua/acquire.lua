@@ -13,7 +13,6 @@
 --       deadline        ms: from it on the task may no longer start
 --       seat_ms         how long the seat must last from now: the longest end of this attempt, with its margin
 --       epoch           the task's record names; its seat counts as lost with that epoch's data if another is in force
---       pool            name, for its pause
 --       expected_by     ms: the p90 of its start that the client was told, '' = none was told
 --       names           of the tiers, for the log
 --       shared          how many tiers are everybody's; the others are one client's each, and their sets expire with their last lease
@@ -23,7 +22,7 @@
 --          {'late', now}                                          at the deadline or past it
 --          {'held', lapses}                                       another attempt holds live slots, or this one's have lapsed
 --          {'rebuilding'}                                         no epoch: nothing is decided
---          {'paused'}
+--          {'paused'}                                              the pool is
 --          {'busy', tier index, in use, limit, hint_ms}           hint_ms: until the earliest slot there lapses by itself
 --          {'unseated', tier index, in use, limit}                an older epoch's task whose seat is gone does not fit now
 -- @include arguments
@@ -41,7 +40,6 @@ local lease_ms = integer('lease_ms', 1, 3600000)
 local deadline = integer('deadline', 1e12, 7e12)
 local seat_ms = integer('seat_ms', 1, 86400000)
 local epoch = integer('epoch', 1, 1e12)
-local pool = text('pool', 64)
 local expected_by = optional_integer('expected_by', 1e12, 7e12)
 local names = text('names', 512)
 local shared = integer('shared', 0, 16)
@@ -49,7 +47,7 @@ local tiers = read_tiers(5)
 
 local holder = read_holder(KEYS[2], member)
 local lapses = holder and tonumber(call('ZSCORE', KEYS[6], slot_member(member, 1)) or 0) or 0
-local in_force, _, limits = read_limits(KEYS[1])
+local in_force, _, limits, pauses = read_limits(KEYS[1])
 if holder and holder.nonce == nonce and lapses > now then
   return { 'acquired', now, lapses, in_force or epoch }
 end
@@ -67,7 +65,7 @@ end
 if not in_force then
   return { 'rebuilding' }
 end
-if call('HEXISTS', KEYS[1], 'paused:' .. pool) == 1 then
+if pauses[1] then
   return { 'paused' }
 end
 

@@ -23,6 +23,7 @@
 --          {'duplicate', state, id, fingerprint}                  state: creating | created
 --          {'stale'}                                              past not_after: a call that a server kept and ran late
 --          {'rebuilding'}                                         no epoch: nothing is decided
+--          {'paused'}                                             the pool takes no new tasks
 --          {'never', tier index, running limit}                   more permits than configured
 --          {'rejected', now, tier index, version, uses…}          first tier that is full; nothing was taken
 --          {'behind', now, ahead, version, uses…}                 everything fits, but more than most_ahead wait; nothing was taken
@@ -63,7 +64,7 @@ if lock and lock.id ~= id and lock.id ~= replaces then
   return { 'duplicate', lock.state, lock.id, lock.fingerprint }
 end
 
-local epoch, version, limits = read_limits(KEYS[1])
+local epoch, version, limits, pauses = read_limits(KEYS[1])
 if not epoch then
   return { 'rebuilding' }
 end
@@ -71,6 +72,10 @@ end
 local held = lock and lock.id == id and call('ZSCORE', KEYS[4], member)
 if held then
   return append_uses({ 'admitted', now, tonumber(held), epoch, version }, 4, limits, now)
+end
+
+if pauses[1] == pause_refuses then
+  return { 'paused' }
 end
 
 for index = 1, tiers do

@@ -1,16 +1,24 @@
--- limits: live limits come into force, unless newer ones are. The version in force may come again: a deployment can change what it amounts to.
+-- limits: live limits and pauses come into force, unless newer ones are. The version in force may come again: a deployment can change what it
+-- amounts to.
 --
 -- KEYS[1]  limits (hash)     KEYS[2]  decision log (stream)
 --
 -- ARGV  now        ms, '' = server TIME
 --       version    grows with each change, from 1
---       fields     `inSystem:<label>`, number, `running:<label>`, number, …: every override, and none beside them
+--       fields     `inSystem:<label>`, number, `running:<label>`, number, `paused:<label>`, 1 or 2 (include/tiers.lua), …: every override and
+--                  pause, and none beside them
 --
 -- Replies  {'applied'} | {'older', version in force}
 -- @include arguments
 -- @include log
 
 local most_fields = 2000
+local most_of = { inSystem = 1e6, running = 1e6, paused = 2 }
+
+local function is_override(field)
+  return most_of[string.match(field, '^(%a+):') or ''] ~= nil
+end
+
 local now = moment()
 local version = integer('version', 1, 1e12)
 local given = (#ARGV - at) / 2
@@ -20,10 +28,10 @@ end
 local overrides = {}
 for index = 1, given do
   local field = text('field', 160)
-  if not (string.match(field, '^inSystem:') or string.match(field, '^running:')) then
-    refuse_argument('field', 'inSystem:<label> or running:<label>')
+  if not is_override(field) then
+    refuse_argument('field', 'inSystem:<label>, running:<label> or paused:<label>')
   end
-  overrides[field] = integer(field, 0, 1e6)
+  overrides[field] = integer(field, 0, most_of[string.match(field, '^%a+')])
 end
 
 local current = tonumber(call('HGET', KEYS[1], 'version') or 0)
@@ -34,7 +42,7 @@ local changed = current < version
 local before = call('HGETALL', KEYS[1])
 for index = 1, #before, 2 do
   local field = before[index]
-  if string.match(field, '^inSystem:') or string.match(field, '^running:') then
+  if is_override(field) then
     changed = changed or overrides[field] ~= tonumber(before[index + 1])
     if not overrides[field] then
       call('HDEL', KEYS[1], field)

@@ -8,8 +8,9 @@
 --       labels, limits   of the tiers (include/tiers.lua)
 --
 -- Replies  {'observed', now, version, epoch (0 = none), then for each tier: inSystem in use and limit, running in use and limit (-1 = none),
---           distinct tasks running, tasks that wait before `member` (-1 = no such seat), member of the oldest task that waits ('' = none)}
---           The last three look at the first 1,000 leases.
+--           distinct tasks running, tasks that wait before `member` (-1 = no such seat), member of the oldest task that waits ('' = none),
+--           its pause (include/tiers.lua; 0 = none)}
+--           Tasks and members are of the first 1,000 leases.
 -- @include arguments
 -- @include tiers
 
@@ -17,7 +18,7 @@ local most_read = 1000
 local now = moment()
 local asked = text('member', 256)
 local tiers = read_tiers(2)
-local epoch, version, limits = read_limits(KEYS[1])
+local epoch, version, limits, pauses = read_limits(KEYS[1])
 
 local function live(key)
   return call('ZRANGEBYSCORE', key, '(' .. whole(now), '+inf', 'LIMIT', 0, most_read)
@@ -49,5 +50,6 @@ for index = 1, tiers do
   reply[#reply + 1] = tasks
   reply[#reply + 1] = found and ahead or -1
   reply[#reply + 1] = oldest
+  reply[#reply + 1] = pauses[index] or 0
 end
 return reply

@@ -10,6 +10,7 @@
 --
 -- Replies  {'duplicate', state, id, fingerprint, now}
 --          {'rebuilding'}
+--          {'paused'}                                 the pool takes no new tasks
 --          {'full', now, tier index, version, uses…}
 --          {'open', now}
 -- @include arguments
@@ -25,9 +26,12 @@ if lock then
   return { 'duplicate', lock.state, lock.id, lock.fingerprint, now }
 end
 
-local epoch, version, limits = read_limits(KEYS[1])
+local epoch, version, limits, pauses = read_limits(KEYS[1])
 if not epoch then
   return { 'rebuilding' }
+end
+if pauses[1] == pause_refuses then
+  return { 'paused' }
 end
 
 for index = 1, tiers do

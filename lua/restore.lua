@@ -9,7 +9,7 @@
 --       take        1 where the lock may be taken if it is free; else it must be held already
 --       epoch       to begin, '' = not yet
 --       member      `<tenant>|<id>`, '' = none
---       seat_until  ms
+--       seat_until  ms, '' = no seat: of a cancelled task whose handler may still run
 --       holder      nonce of the attempt that runs, '' = it waits
 --       attempt     its number
 --       permits
@@ -39,8 +39,8 @@ local permits = integer('permits', 1, 1000)
 local lease_ms = integer('lease_ms', 1, 3600000)
 local names = text('names', 512)
 local shared = integer('shared', 0, 16)
-if member ~= '' and not seat_until then
-  refuse_argument('seat_until', 'a moment where a task is named')
+if member ~= '' and not seat_until and holder == '' then
+  refuse_argument('seat_until', 'a moment where a task is named that nobody runs')
 end
 
 if call('HEXISTS', KEYS[1], 'epoch') == 1 then
@@ -61,7 +61,9 @@ end
 if member ~= '' then
   for key = 5, #KEYS, 2 do
     local expires = (key - 5) / 2 >= shared
-    hold(KEYS[key], whole(seat_until), member, expires)
+    if seat_until then
+      hold(KEYS[key], whole(seat_until), member, expires)
+    end
     for permit = 1, holder ~= '' and permits or 0 do
       hold(KEYS[key + 1], whole(now + lease_ms), slot_member(member, permit), expires)
     end
@@ -69,6 +71,6 @@ if member ~= '' then
   if holder ~= '' then
     write_holder(KEYS[3], member, holder, now, attempt, lease_ms)
   end
-  write_log(KEYS[4], { 'restore', whole(now), member, whole(seat_until), holder == '' and 0 or permits, names })
+  write_log(KEYS[4], { 'restore', whole(now), member, whole(seat_until or 0), holder == '' and 0 or permits, names })
 end
 return { 'restored' }

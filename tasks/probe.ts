@@ -13,7 +13,10 @@ const input = z.strictObject({
   ignoreAbort: z.boolean().default(false),
 });
 
-/** Does as it is told: sleeps, uses CPU, fails, reports progress. For trying limits and for load. */
+/**
+ * Does as it is told: uses CPU for `cpuMs`, sleeps for `ms`, fails, reports progress. For trying limits and for load. It stops when it is aborted; with
+ * `ignoreAbort` it goes on, and uses its CPU in one piece, which blocks the event loop as a synchronous library would.
+ */
 export default defineTask({
   api: 'examples/probe',
   pool: 'examples',
@@ -21,7 +24,8 @@ export default defineTask({
   timeoutMs: 140_000,
   retry: { attempts: 3 },
   async run({ input: probe, ctx }) {
-    await burn(probe.cpuMs, probe.ignoreAbort ? undefined : ctx.signal);
+    if (probe.ignoreAbort) spin(probe.cpuMs);
+    else await burn(probe.cpuMs, ctx.signal);
     const steps = Math.max(1, probe.progressSteps);
     for (let step = 1; step <= steps; step++) {
       await sleep(probe.ms / steps, undefined, { signal: probe.ignoreAbort ? undefined : ctx.signal });
@@ -35,12 +39,17 @@ export default defineTask({
   },
 });
 
-/** In slices, so that heartbeats come through. */
-async function burn(cpuMs: number, signal: AbortSignal | undefined): Promise<void> {
+/** In slices between which the event loop turns, so that an abort is heard. */
+async function burn(cpuMs: number, signal: AbortSignal): Promise<void> {
   const end = performance.now() + cpuMs;
   while (performance.now() < end) {
-    const sliceEnd = Math.min(end, performance.now() + 50);
-    while (performance.now() < sliceEnd);
+    spin(Math.min(50, end - performance.now()));
     await sleep(0, undefined, { signal });
   }
+}
+
+/** In one piece: nothing else runs in this thread meanwhile. */
+function spin(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
 }

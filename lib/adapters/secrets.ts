@@ -1,19 +1,44 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
+import { cursorKey, webhookSecret } from '../domain/signing-keys.ts';
+import { minute } from '../domain/time.ts';
+import type { Signing } from '../ports.ts';
 
-const secret = z.object({ password: z.string().min(1) });
+/** How long a master secret that was read is taken for the current one. */
+const keepMasterMs = 5 * minute;
 
 /** Reads `password` of a JSON secret, once per process; asked again after a failure. */
 export function secretPassword(client: SecretsManagerClient, arn: string): () => Promise<string> {
-  let known: Promise<string> | undefined;
+  return secretMember(client, arn, 'password', Number.POSITIVE_INFINITY);
+}
+
+/** The keys derived from `master` of a JSON secret. */
+export function signingKeys(client: SecretsManagerClient, arn: string): Signing {
+  const master = secretMember(client, arn, 'master', keepMasterMs);
+  return {
+    webhookSecret: async (tenant) => webhookSecret(await master(), tenant),
+    cursorKey: async () => cursorKey(await master()),
+  };
+}
+
+function secretMember(
+  client: SecretsManagerClient,
+  arn: string,
+  member: string,
+  keepMs: number,
+): () => Promise<string> {
+  const secret = z.object({ [member]: z.string().min(1) });
+  let known: { readonly value: Promise<string>; readonly readAt: number } | undefined;
   return () => {
-    known ??= client
+    if (known !== undefined && performance.now() - known.readAt < keepMs) return known.value;
+    const value = client
       .send(new GetSecretValueCommand({ SecretId: arn }))
-      .then(({ SecretString }) => secret.parse(JSON.parse(SecretString ?? 'null')).password)
+      .then(({ SecretString }) => secret.parse(JSON.parse(SecretString ?? 'null'))[member] ?? '')
       .catch((error: unknown) => {
         known = undefined;
         throw error;
       });
-    return known;
+    known = { value, readAt: performance.now() };
+    return value;
   };
 }

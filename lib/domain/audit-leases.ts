@@ -114,7 +114,7 @@ export class Leases {
 
   restore({ member, tiers, seatUntil, permits, now }: Read<'restore'>): void {
     for (const tier of tiers) {
-      this.of('seats', tier).hold(member, seatUntil, now);
+      if (seatUntil !== undefined) this.of('seats', tier).hold(member, seatUntil, now);
       // The record does not say when the slots lapse: not before now.
       for (const slot of slotMembers(member, permits)) this.of('slots', tier).hold(slot, now, now);
     }

@@ -1,3 +1,4 @@
+import type { Pause } from './live-limits.ts';
 import type { ServiceTimes } from './service-times.ts';
 import type { TaskId } from './task-id.ts';
 import type { Tier, TierUse } from './tiers.ts';
@@ -14,6 +15,9 @@ type Duplicate = {
 /** Redis has no epoch: it lost its data, or the system is new. Nothing is decided until one is written. */
 type Rebuilding = { readonly kind: 'rebuilding' };
 
+/** The task's pool is paused; for a post, in a way that takes no new tasks either. */
+type PoolPaused = { readonly kind: 'paused' };
+
 /** A tier is full: `tiers[short]` is the first that is, widest first. */
 export type Full = {
   readonly now: EpochMs;
@@ -26,6 +30,7 @@ export type PeekReply =
   | { readonly kind: 'open'; readonly now: EpochMs }
   | (Duplicate & { readonly now: EpochMs })
   | Rebuilding
+  | PoolPaused
   | ({ readonly kind: 'full' } & Full);
 
 export type AdmitReply =
@@ -40,6 +45,7 @@ export type AdmitReply =
     }
   | Duplicate
   | Rebuilding
+  | PoolPaused
   /** Past `notAfter`: nothing was done. */
   | { readonly kind: 'stale' }
   | { readonly kind: 'never'; readonly tier: number; readonly limit: number }
@@ -51,7 +57,7 @@ export type AcquireReply =
   | { readonly kind: 'late' }
   | { readonly kind: 'held'; readonly lapses: EpochMs }
   | Rebuilding
-  | { readonly kind: 'paused' }
+  | PoolPaused
   | {
       readonly kind: 'busy';
       readonly tier: number;
@@ -72,6 +78,7 @@ export type KeepReply = { readonly kind: 'kept' | 'lost' };
 export type ReleaseReply = { readonly kind: 'released' | 'gone' };
 
 export type LimitsReply = { readonly kind: 'applied' } | { readonly kind: 'older'; readonly version: number };
+export type SingleReply = { readonly kind: 'mine' | 'taken' };
 export type RestoreReply = { readonly kind: 'restored' | 'begun' | 'begun_already' | 'not_mine' };
 
 export type Observation = {
@@ -83,6 +90,8 @@ export type Observation = {
 
 /** `ahead`: tasks that wait before the one asked about; absent where it has no seat. */
 export type ObservedTier = TierUse & {
+  /** Of a pool that is paused: whether tasks are admitted meanwhile. */
+  readonly paused?: Pause;
   readonly tasksRunning: number;
   readonly ahead?: number;
   readonly oldestWaiting?: TaskId;

@@ -10,6 +10,11 @@ export type Overrides = {
   readonly ip?: ClientOverrides;
 };
 
+/** A paused pool starts nothing; `continue`: it goes on admitting tasks while it has room, `refuse`: it takes none. */
+export type Pause = { readonly admission: 'continue' | 'refuse' };
+/** Paused pools by name. */
+export type Paused = Readonly<Record<string, Pause>>;
+
 /** What may be changed: the configured pools with the most each may run, the apis, and the limits as configured. */
 export type Changeable = {
   readonly pools: Readonly<

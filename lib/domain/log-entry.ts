@@ -32,7 +32,8 @@ export type LogWords =
   | {
       readonly kind: 'restore';
       readonly member: string;
-      readonly seatUntil: EpochMs;
+      /** Undefined: slots alone, of a cancelled task whose handler may still run. */
+      readonly seatUntil: EpochMs | undefined;
       /** 0 = it waits. */
       readonly permits: number;
       readonly tiers: readonly TierName[];

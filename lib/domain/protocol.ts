@@ -10,10 +10,9 @@ export const orphanMs = 300 * second;
 export const skewMs = 5 * second;
 /** How many attempts may lose their worker before the task fails; such attempts do not spend its retry budget. */
 export const mostLostLeases = 5;
-/**
- * Receives of one message before SQS moves it to the dead-letter queue; the last one parks the task in its record instead. Deferring spends
- * receives, so the number is large: each wait is a tenth longer than the one before, and a hundred of them last hours.
- */
-export const maxReceiveCount = 100;
+/** How often a task's messages may be given up before it fails. */
+export const mostBurials = 3;
 /** How long a worker without a slot asks again before it gives its message back. */
 export const acquireWaitMs = second / 2;
+/** A handler that was told to stop has this long to do so. */
+export const stopGraceMs = 2 * second;

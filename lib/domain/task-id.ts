@@ -19,3 +19,15 @@ export function toTaskId(text: string): TaskId {
 export function taskIdTime(id: TaskId): EpochMs {
   return toEpochMs(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 }
+
+/** The ids made from one moment on and before another, as the lowest and the highest there can be; both ends included. */
+export function idsBetween(from?: EpochMs, before?: EpochMs): { from: string; to: string } {
+  const least = (ms: number, rest: string) => {
+    const hex = ms.toString(16).padStart(12, '0');
+    return `${hex.slice(0, 8)}-${hex.slice(8)}-${rest}`;
+  };
+  return {
+    from: least(from ?? 0, '7000-8000-000000000000'),
+    to: least(before === undefined ? 2 ** 48 - 1 : before - 1, '7fff-bfff-ffffffffffff'),
+  };
+}

@@ -2,6 +2,8 @@ import type { TaskId } from './task-id.ts';
 import type { Tier } from './tiers.ts';
 import { addMs, type EpochMs } from './time.ts';
 
+export const taskStatuses = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
+
 /**
  * Where a task stands. The record is the truth; every write is conditional on the status it leaves, terminal ones never change.
  *
@@ -10,12 +12,15 @@ import { addMs, type EpochMs } from './time.ts';
  *                → `queued` again for a retry or after a lost lease, while the budget lasts.
  * - `succeeded`  terminal, with a result.
  * - `failed`     terminal, with an error: fatal, or the retry budget is spent.
- * - `cancelled`  terminal, by its owner.
+ * - `cancelled`  terminal, by its owner. One that ran keeps its `holder` until the handler has stopped or its lease is over.
  * - `expired`    terminal: it did not start before its deadline.
  */
-export type TaskStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'expired';
+export type TaskStatus = (typeof taskStatuses)[number];
 
 const terminal: ReadonlySet<TaskStatus> = new Set<TaskStatus>(['succeeded', 'failed', 'cancelled', 'expired']);
+
+/** Those a task may still leave. */
+export const openStatuses = ['queued', 'running'] as const satisfies readonly TaskStatus[];
 
 export function isTerminal(status: TaskStatus): boolean {
   return terminal.has(status);
@@ -46,6 +51,8 @@ export type TaskRecord = {
   readonly failures: number;
   /** Tries whose worker was lost, counted against a budget of their own. */
   readonly lostLeases: number;
+  /** Messages of it that ended in the dead-letter queue. */
+  readonly burials: number;
   /** Nonce of the attempt that runs. */
   readonly holder?: string | undefined;
   readonly deadline: EpochMs;
@@ -79,12 +86,43 @@ export type TaskRecord = {
   readonly progress?: { readonly percent: number; readonly message?: string | undefined } | undefined;
   readonly result?: string | undefined;
   readonly error?: TaskFault | undefined;
+  /** Where its end is told to. */
+  readonly callbackUrl?: string | undefined;
+  /** From its end on, where it has a `callbackUrl`. */
+  readonly delivery?: Delivery | undefined;
+  /** The dead task that this one does again. */
+  readonly redriveOf?: TaskId | undefined;
+  /** The task that does this dead one again. */
+  readonly redrivenAs?: TaskId | undefined;
 };
 
-/** How an attempt or a task ends, as written by `finish`. */
+/**
+ * How far the news of a task's end has come; the task's outcome never depends on it.
+ *
+ * - `pending`    not accepted yet. `nextAt`: not tried again before.
+ * - `delivered`  terminal: the receiver answered with 2xx.
+ * - `failed`     terminal: refused for good, or tried too often.
+ */
+export type Delivery = {
+  readonly status: 'pending' | 'delivered' | 'failed';
+  readonly attempts: number;
+  readonly nextAt?: EpochMs | undefined;
+  readonly lastAt?: EpochMs | undefined;
+  /** Why the last try failed, in our words; what the receiver wrote is never kept. */
+  readonly problem?: string | undefined;
+};
+
+/** How an attempt or a task ends, as written by `finish`. `dead`: given up after repeats, so it is a dead letter that an operator may redrive. */
 export type Outcome =
   | { readonly kind: 'succeeded'; readonly result: string }
-  | { readonly kind: 'failed'; readonly error: TaskFault };
+  | { readonly kind: 'failed'; readonly error: TaskFault; readonly dead: boolean };
+
+/** A task's last write: when, and whether somebody is to be told. */
+export type End = Pick<TaskRecord, 'callbackUrl'> & { readonly finishedAt: EpochMs };
+
+export function endOf({ callbackUrl }: TaskRecord, finishedAt: EpochMs): End {
+  return { callbackUrl, finishedAt };
+}
 
 /** Judgement of a task that a request's dedup key names: it answers the request, or the request may take its place. */
 export type Judgement =

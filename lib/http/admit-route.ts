@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import type { Task } from '../config.ts';
+import { statusUrl, taskView } from '../domain/task-view.ts';
 import { unreachable } from '../domain/unreachable.ts';
 import type { Admission, Submission } from '../operations/admission.ts';
 import { admit } from '../operations/admit.ts';
@@ -7,10 +8,10 @@ import type { Deps } from '../operations/deps.ts';
 import { json, problemAnswer, retryAfterSeconds } from './answer.ts';
 import type { Route } from './http-handler.ts';
 import { ProblemError, reducedCapacity } from './problem.ts';
-import { refusal, tooLate } from './refusal.ts';
+import { queueView } from './queue-view.ts';
+import { paused, refusal, tooLate } from './refusal.ts';
 import { bodyBytes, clientAddress, header, idempotencyKey, tenantOf } from './request.ts';
 import { bodyKind, readJsonSubmission, readMultipartSubmission } from './submission.ts';
-import { queueView, statusUrl, taskView } from './task-view.ts';
 
 /** A JSON body up to this size is read before the pool is looked at: that costs nothing and finds the duplicate of a full pool. */
 const smallBodyBytes = 65_536;
@@ -24,8 +25,11 @@ export function admitRoute(deps: Deps, baseUrl: string): Route {
     const key = idempotencyKey(event);
     const kind = bodyKind(header(event, 'content-type'));
     const bytes = bodyBytes(event);
+    const reading = { task, trustedOrigins: deps.weir.callbacks.trustedOrigins };
     const read = (): Promise<Submission> =>
-      kind.kind === 'json' ? readJsonSubmission(bytes, task) : readMultipartSubmission(bytes, kind.contentType, task);
+      kind.kind === 'json'
+        ? readJsonSubmission(bytes, reading)
+        : readMultipartSubmission(bytes, kind.contentType, reading);
     const small = kind.kind === 'json' && bytes.length <= smallBodyBytes;
     const submission = small ? ({ kind: 'read', content: await read() } as const) : ({ kind: 'unread', read } as const);
     const asker = { tenant: tenantOf(event), ip: clientAddress(event) };
@@ -71,6 +75,8 @@ function answer(baseUrl: string, admission: Admission): APIGatewayProxyResult {
       return problemAnswer(refusal(admission));
     case 'too_late':
       return problemAnswer(tooLate(admission));
+    case 'paused':
+      return problemAnswer(paused(admission));
     case 'never':
       return problemAnswer({
         status: 422,

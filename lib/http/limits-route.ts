@@ -11,14 +11,15 @@ import {
 import { json } from './answer.ts';
 import type { ControlDeps } from './control-route.ts';
 import { invalidInput, malformed, ProblemError } from './problem.ts';
-import { bodyBytes, header } from './request.ts';
+import { bodyBytes, header, wholeNumber } from './request.ts';
+import { subjectOf } from './scope.ts';
 import { parseJson } from './submission.ts';
 
 const jsonTypes = ['application/json', 'application/merge-patch+json'];
 
 /** GET /v1/operator/limits, and those of an earlier version with `?version=3`. */
 export async function readLimitsRoute(deps: ControlDeps, event: APIGatewayProxyEvent): Promise<APIGatewayProxyResult> {
-  const version = wholeNumber('version', event.queryStringParameters?.version);
+  const version = wholeNumber(event, 'version', { from: 0, to: 1e15 });
   const view = await readLimits(deps, version);
   if (view === undefined) {
     const detail = `No version ${version} was ever set.`;
@@ -48,7 +49,7 @@ export async function changeLimitsRoute(
     body: parseJson(bodyBytes(event), 'the body'),
     ifVersion: ifMatch(event),
     dryRun: dryRun(event),
-    by: String(event.requestContext.authorizer?.subject ?? 'unknown'),
+    by: subjectOf(event),
   });
   return answer(changed);
 }
@@ -81,7 +82,7 @@ function answer(changed: LimitsChanged): APIGatewayProxyResult {
   }
 }
 
-function limitsView({ version, limits, overrides, changedAt, changedBy }: LimitsView): Record<string, unknown> {
+function limitsView({ version, limits, overrides, paused, changedAt, changedBy }: LimitsView): Record<string, unknown> {
   return {
     version,
     etag: etag(version),
@@ -89,6 +90,7 @@ function limitsView({ version, limits, overrides, changedAt, changedBy }: Limits
     ...(changedBy === undefined ? {} : { changedBy }),
     limits,
     overrides,
+    paused,
   };
 }
 
@@ -118,10 +120,4 @@ function dryRun(event: APIGatewayProxyEvent): boolean {
   const given = event.queryStringParameters?.dryRun ?? '0';
   if (given !== '0' && given !== '1') throw malformed('invalid_dry_run', 'Expected dryRun=1 or dryRun=0.');
   return given === '1';
-}
-
-function wholeNumber(name: string, given: string | undefined): number | undefined {
-  if (given === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(given)) throw malformed(`invalid_${name}`, `Expected ${name} as a whole number.`);
-  return Number(given);
 }

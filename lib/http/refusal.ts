@@ -1,7 +1,7 @@
 import type { TierKind, TierUse } from '../domain/tiers.ts';
 import type { Admission } from '../operations/admission.ts';
 import { type Problem, quotaExceeded, reducedCapacity } from './problem.ts';
-import { queueView } from './task-view.ts';
+import { queueView } from './queue-view.ts';
 
 /** Shared capacity is the service's to explain (503); a client's own limit is the client's to keep (429). */
 const refusals: Readonly<Record<TierKind, Pick<Problem, 'status' | 'type' | 'title'>>> = {
@@ -35,6 +35,21 @@ export function refusal({
       tiers,
       limitsVersion,
     },
+  };
+}
+
+/** Nobody can say when a person lets a pool go on: a client asks again in about a minute. */
+const pausedRetryMs = 60_000;
+
+export function paused({ pool }: Extract<Admission, { kind: 'paused' }>): Problem {
+  return {
+    status: 503,
+    code: 'paused',
+    type: reducedCapacity,
+    title: 'The pool is paused',
+    detail: `Pool ${pool} was paused by its operator and takes no new tasks until it is resumed.`,
+    retryAfterMs: Math.round(pausedRetryMs * (1 + 0.2 * Math.random())),
+    members: { tier: 'pool', name: pool, 'violated-policies': [`pool:${pool}`] },
   };
 }
 

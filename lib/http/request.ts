@@ -1,5 +1,8 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import ipaddr from 'ipaddr.js';
+import * as z from 'zod';
+import { isTaskId, type TaskId } from '../domain/task-id.ts';
+import { type EpochMs, toEpochMs } from '../domain/time.ts';
 import { malformed, ProblemError } from './problem.ts';
 
 /** The tenant of a request where no authorizer names one. */
@@ -59,4 +62,52 @@ export function idempotencyKey(event: APIGatewayProxyEvent): string | undefined 
     throw malformed('invalid_idempotency_key', 'Expected Idempotency-Key with 1 to 255 visible ASCII characters.');
   }
   return key;
+}
+
+/** The task a path names; anything that is no id names none. */
+export function taskIdOf({ pathParameters }: APIGatewayProxyEvent): TaskId {
+  const id = pathParameters?.id ?? '';
+  if (!isTaskId(id)) throw unknownTask(id);
+  return id;
+}
+
+/** Also for somebody else's task: that there is one is nobody's business. */
+export function unknownTask(id: string): ProblemError {
+  return new ProblemError({
+    status: 404,
+    code: 'unknown_task',
+    title: 'There is no such task',
+    detail: `No task ${JSON.stringify(id.slice(0, 64))} is known here; a task is kept for a limited time after it was created.`,
+  });
+}
+
+/** A whole number in the query; throws 400 for anything else. */
+export function wholeNumber(
+  event: APIGatewayProxyEvent,
+  name: string,
+  { from, to }: { from: number; to: number },
+): number | undefined {
+  const text = event.queryStringParameters?.[name];
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d{1,15}$/.test(text) && value >= from && value <= to) return value;
+  const got = JSON.stringify(text.slice(0, 40));
+  throw malformed(`invalid_${snake(name)}`, `Expected ${name} as a whole number from ${from} to ${to}, got ${got}.`);
+}
+
+/** A moment in the query, ISO 8601 with its zone; throws 400 for anything else. */
+export function queryMoment(event: APIGatewayProxyEvent, name: string): EpochMs | undefined {
+  const text = event.queryStringParameters?.[name];
+  if (text === undefined) return undefined;
+  const moment = z.iso.datetime({ offset: true }).safeParse(text).success ? Date.parse(text) : Number.NaN;
+  try {
+    return toEpochMs(moment);
+  } catch {
+    const got = JSON.stringify(text.slice(0, 40));
+    throw malformed(`invalid_${snake(name)}`, `Expected ${name} like 2026-01-31T12:00:00Z, got ${got}.`);
+  }
+}
+
+function snake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

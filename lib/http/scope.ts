@@ -15,3 +15,8 @@ export function requireScope({ requestContext }: Pick<APIGatewayProxyEvent, 'req
     detail: `Expected a credential with the scope ${scope}.`,
   });
 }
+
+/** Who asks, by the authorizer's word: kept beside what they change. */
+export function subjectOf({ requestContext }: Pick<APIGatewayProxyEvent, 'requestContext'>): string {
+  return String(requestContext.authorizer?.subject ?? 'unknown');
+}

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import { isTaskId, type TaskId } from '../domain/task-id.ts';
 import { isTerminal, type TaskRecord } from '../domain/task-record.ts';
+import { taskView } from '../domain/task-view.ts';
 import { unreachable } from '../domain/unreachable.ts';
 import type { Deps } from '../operations/deps.ts';
 import { longestWaitMs, status } from '../operations/status.ts';
@@ -8,21 +8,22 @@ import { waiting } from '../operations/waiting.ts';
 import { pollAfterMs } from './admit-route.ts';
 import { empty, json, retryAfterSeconds } from './answer.ts';
 import type { Route } from './http-handler.ts';
-import { malformed, ProblemError } from './problem.ts';
-import { header, tenantOf } from './request.ts';
-import { queueView, taskView } from './task-view.ts';
+import { type CursorKey, listRoute } from './list-route.ts';
+import { malformed } from './problem.ts';
+import { queueView } from './queue-view.ts';
+import { header, taskIdOf, tenantOf, unknownTask } from './request.ts';
 
-/** GET /v1/tasks/{id}: `?wait=20` or `Prefer: wait=20` holds the answer for a change; `If-None-Match` answers 304 while there is none. */
+/** GET /v1/tasks, and GET /v1/tasks/{id}: `?wait=20` or `Prefer: wait=20` holds the answer for a change; `If-None-Match` answers 304 while there is none. */
 export function statusRoute(
-  deps: Pick<Deps, 'records' | 'clock' | 'gate' | 'outlook' | 'weir'>,
+  deps: Pick<Deps, 'records' | 'clock' | 'gate' | 'outlook' | 'weir'> & CursorKey,
   baseUrl: string,
 ): Route {
   return async (event) => {
-    const id = event.pathParameters?.id ?? '';
-    if (!isTaskId(id)) throw notFound(id);
-    const request = { tenant: tenantOf(event), id: id as TaskId, waitMs: waitMs(event), known: knownRevision(event) };
+    if (event.resource === '/v1/tasks') return listRoute(deps, baseUrl, event);
+    const id = taskIdOf(event);
+    const request = { tenant: tenantOf(event), id, waitMs: waitMs(event), known: knownRevision(event) };
     const found = await status(deps, request);
-    if (found.kind === 'absent') throw notFound(id);
+    if (found.kind === 'absent') throw unknownTask(id);
     const { record } = found;
     const headers = {
       ETag: `"${record.revision}"`,
@@ -37,15 +38,6 @@ export function statusRoute(
         return unreachable(found);
     }
   };
-}
-
-function notFound(id: string): ProblemError {
-  return new ProblemError({
-    status: 404,
-    code: 'unknown_task',
-    title: 'There is no such task',
-    detail: `No task ${JSON.stringify(id.slice(0, 64))} is known here; a task is kept for a limited time after it was created.`,
-  });
 }
 
 function waitMs(event: APIGatewayProxyEvent): number {

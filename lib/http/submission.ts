@@ -1,15 +1,19 @@
 import * as z from 'zod';
 import type { Task } from '../config.ts';
+import { readCallbackUrl } from '../domain/callback-url.ts';
 import { canonicalJson } from '../domain/fingerprint.ts';
 import { type JsonValue, readStrictJson } from '../domain/strict-json.ts';
 import { day } from '../domain/time.ts';
-import type { Submission, SubmittedFile } from '../operations/admission.ts';
+import type { Options, Submission, SubmittedFile } from '../operations/admission.ts';
 import { maxInputBytes } from '../task.ts';
 import { readMultipart } from './multipart.ts';
 import { type Fault, invalidInput, malformed, ProblemError } from './problem.ts';
 
 /** An option that is not understood must not be silently ignored. */
-const options = z.strictObject({ maxWaitMs: z.int().min(0).max(day).optional() });
+const options = z.strictObject({ maxWaitMs: z.int().min(0).max(day).optional(), callbackUrl: z.string().optional() });
+
+/** What a submission is read for: its task type, and the origins that a callback may always reach. */
+export type Reading = { readonly task: Task; readonly trustedOrigins: readonly string[] };
 
 export type BodyKind = { readonly kind: 'json' } | { readonly kind: 'multipart'; readonly contentType: string };
 
@@ -29,20 +33,25 @@ export function bodyKind(contentType: string | undefined): BodyKind {
   });
 }
 
-/** Reads and checks a JSON body `{input, options?}` for `task`; throws `ProblemError`. */
-export async function readJsonSubmission(bytes: Buffer, task: Task): Promise<Submission> {
+/** Reads and checks a JSON body `{input, options?}`; throws `ProblemError`. */
+export async function readJsonSubmission(bytes: Buffer, reading: Reading): Promise<Submission> {
   const body = parseJson(bytes, 'the body');
   if (!isObject(body)) throw malformed('malformed_json', 'Expected a JSON object with the member input.');
   const faults: Fault[] = Object.keys(body)
     .filter((key) => key !== 'input' && key !== 'options')
     .map((key) => ({ path: key, message: 'unknown member, expected input or options' }));
-  for (const field of requiredFiles(task))
+  for (const field of requiredFiles(reading.task))
     faults.push({ path: `files.${field}`, message: 'expected a file, sent as a part of multipart/form-data' });
-  return checked(task, body.input, body.options, [], faults);
+  return checked(reading, body, [], faults);
 }
 
-/** Reads and checks a multipart body for `task`; throws `ProblemError`. */
-export async function readMultipartSubmission(bytes: Buffer, contentType: string, task: Task): Promise<Submission> {
+/** Reads and checks a multipart body; throws `ProblemError`. */
+export async function readMultipartSubmission(
+  bytes: Buffer,
+  contentType: string,
+  reading: Reading,
+): Promise<Submission> {
+  const { task } = reading;
   const parts = await readMultipart(bytes, contentType, task.files ?? {});
   const jsonOf = (name: string) => {
     const part = parts.get(name);
@@ -55,23 +64,22 @@ export async function readMultipartSubmission(bytes: Buffer, contentType: string
   const faults = requiredFiles(task)
     .filter((field) => !parts.has(field))
     .map((field) => ({ path: `files.${field}`, message: 'expected a file part of this name' }));
-  return checked(task, jsonOf('input'), jsonOf('options'), files, faults);
+  return checked(reading, { input: jsonOf('input'), options: jsonOf('options') }, files, faults);
 }
 
 async function checked(
-  task: Task,
-  input: JsonValue | undefined,
-  given: JsonValue | undefined,
+  { task, trustedOrigins }: Reading,
+  { input, options: given }: { readonly input?: JsonValue | undefined; readonly options?: JsonValue | undefined },
   files: readonly SubmittedFile[],
   faults: readonly Fault[],
 ): Promise<Submission> {
   const all = [...faults];
-  const readOptions = options.safeParse(given ?? {});
-  if (!readOptions.success) all.push(...faultsOf('options', readOptions.error));
+  const asked = readOptions(given, trustedOrigins);
+  if (asked.kind === 'faults') all.push(...asked.faults);
   if (input === undefined) throw invalidInput([{ path: 'input', message: 'expected a JSON value' }, ...all]);
   const parsed = await task.input.safeParseAsync(input);
   if (!parsed.success) all.push(...faultsOf('input', parsed.error));
-  if (all.length > 0 || readOptions.data === undefined) throw invalidInput(all);
+  if (all.length > 0 || asked.kind === 'faults') throw invalidInput(all);
   const size = Buffer.byteLength(canonicalJson(input));
   if (size > maxInputBytes) {
     throw new ProblemError({
@@ -82,7 +90,21 @@ async function checked(
       members: { part: 'input', maxBytes: maxInputBytes },
     });
   }
-  return { input, files, options: readOptions.data };
+  return { input, files, options: asked.options };
+}
+
+function readOptions(
+  given: JsonValue | undefined,
+  trustedOrigins: readonly string[],
+): { readonly kind: 'options'; readonly options: Options } | { readonly kind: 'faults'; readonly faults: Fault[] } {
+  const read = options.safeParse(given ?? {});
+  if (!read.success) return { kind: 'faults', faults: faultsOf('options', read.error) };
+  const { callbackUrl } = read.data;
+  if (callbackUrl === undefined) return { kind: 'options', options: read.data };
+  const callback = readCallbackUrl(callbackUrl, trustedOrigins);
+  return callback.kind === 'refused'
+    ? { kind: 'faults', faults: [{ path: 'options.callbackUrl', message: callback.problem }] }
+    : { kind: 'options', options: { ...read.data, callbackUrl: callback.url.href } };
 }
 
 function faultsOf(root: string, error: z.core.$ZodError): Fault[] {

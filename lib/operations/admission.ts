@@ -18,6 +18,8 @@ export type SubmittedFile = {
 export type Options = {
   /** Refuse now rather than let the task wait longer than this before it starts. */
   readonly maxWaitMs?: number | undefined;
+  /** Tell the task's end to this URL. */
+  readonly callbackUrl?: string | undefined;
 };
 export type Submission = {
   readonly input: JsonValue;
@@ -48,6 +50,8 @@ export type Admission =
   | ({ readonly kind: 'rejected'; readonly retryAfterMs: number } & Full)
   /** There is room, but the task would start later than the client wants to wait. */
   | ({ readonly kind: 'too_late'; readonly maxWaitMs: number; readonly expectation: Expectation } & Omit<Full, 'short'>)
+  /** The task's pool is paused and takes no new tasks. */
+  | { readonly kind: 'paused'; readonly pool: string }
   | {
       readonly kind: 'never';
       readonly tier: Full['tiers'][number]['tier'];

@@ -60,10 +60,12 @@ async function peek(deps: Deps, request: AdmitRequest, early: Asking | undefined
   const byKey = request.idempotencyKey === undefined ? undefined : dedupKey(asked, '', request.idempotencyKey);
   const key = early?.dedupKey ?? byKey;
   const reply = await deps.gate.peek({ dedupKey: key, tiers: tiersOf({ ...request, ...request.task }) });
-  if (reply.kind !== 'full') return undefined;
-  if (early !== undefined) return (await answerOf(deps, early)) ?? reject(deps, request, reply);
+  if (reply.kind !== 'full' && reply.kind !== 'paused') return undefined;
+  const refuse = async (): Promise<Admission> =>
+    reply.kind === 'paused' ? { kind: 'paused', pool: request.task.pool } : reject(deps, request, reply);
+  if (early !== undefined) return (await answerOf(deps, early)) ?? refuse();
   const known = key !== undefined && (await deps.records.readDedup(key)) !== undefined;
-  return known ? undefined : reject(deps, request, reply);
+  return known ? undefined : refuse();
 }
 
 async function decide(deps: Deps, asked: Asking): Promise<Admission> {
@@ -110,6 +112,8 @@ async function ask(
       return (await judgeNamed(deps, asked, reply)) ?? { kind: 'replace', taskId: reply.taskId };
     case 'rejected':
       return (await answerOf(deps, asked)) ?? reject(deps, asked, reply);
+    case 'paused':
+      return (await answerOf(deps, asked)) ?? { kind: 'paused', pool: task.pool };
     case 'behind':
       return (await answerOf(deps, asked)) ?? tooLate(deps, asked, reply);
     case 'never': {

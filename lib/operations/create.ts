@@ -56,7 +56,7 @@ export async function create(deps: Deps, asked: Asking, seated: Seated): Promise
       throw error;
     });
     if (created.kind === 'created') {
-      await announce(deps, record);
+      await sendFirst(deps, record);
       return { kind: 'admitted', record, limitsVersion: reply.limitsVersion, tiers: reply.tiers, expectation };
     }
     const answer = await judgeNamed(deps, asked, created);
@@ -87,6 +87,7 @@ function newRecord(
     attempt: 0,
     failures: 0,
     lostLeases: 0,
+    burials: 0,
     deadline: reply.deadline,
     dueAt: reply.now,
     ...(measured === undefined ? {} : { expectedBy: addMs(reply.now, measured.p90) }),
@@ -105,6 +106,7 @@ function newRecord(
     reuseMs: asked.task.dedup.windowMs,
     createdAt: reply.now,
     expiresAt: addMs(reply.now, weir.times.keepMs),
+    callbackUrl: asked.content.options.callbackUrl,
   };
 }
 
@@ -119,7 +121,10 @@ async function expectationOf(deps: Deps, asked: Asking, tiers: readonly TierUse[
 }
 
 /** Neither step can undo the acceptance: the record is durable and due, so reconcile sends what was not sent. */
-async function announce(deps: Deps, record: TaskRecord): Promise<void> {
+export async function sendFirst(
+  deps: Pick<Deps, 'weir' | 'gate' | 'records' | 'messages' | 'log'>,
+  record: TaskRecord,
+): Promise<void> {
   const send = async () => {
     await deps.messages.send(record.pool, { tenant: record.tenant, id: record.id, send: 1 }, messageGroup(record));
     await deps.records.markSent(record, 1, addMs(record.createdAt, deps.weir.times.resendAgeMs));

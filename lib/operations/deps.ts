@@ -1,6 +1,7 @@
 import type { Weir } from '../config.ts';
 import type { TaskId } from '../domain/task-id.ts';
-import type { Clock, Files, Gate, Log, Messages, Records } from '../ports.ts';
+import type { Clock, Files, Gate, Log, Messages, Metrics, Records } from '../ports.ts';
+import type { Heart } from './heartbeat.ts';
 import type { Outlook } from './outlook.ts';
 
 /** What the operations need from outside; each takes the part it uses. `lib/wiring.ts` builds the real ones. */
@@ -13,8 +14,12 @@ export type Deps = {
   readonly clock: Clock;
   readonly outlook: Outlook;
   readonly log: Log;
+  readonly metrics: Metrics;
   newId(): TaskId;
   newNonce(): string;
   /** Ends this process at once: the only way to stop a handler that goes on after it was told to stop. Its outcome is written by then. */
   exit(because: string): void;
 };
+
+/** What `work` needs beside that. */
+export type WorkDeps = Deps & { readonly heart: Heart };

@@ -63,8 +63,8 @@ export async function rebuild(
     if (kind !== 'restored') return { kind: kind === 'not_mine' ? 'busy' : 'present', restored };
     // What ended since it was read has released nothing that was there.
     const now = await deps.records.read(record);
-    if (now === undefined || isTerminal(now.status))
-      await releaseEnded(deps, { ...record, status: now?.status ?? 'expired' });
+    if (now === undefined) await releaseEnded(deps, { ...record, status: 'expired' });
+    else if (isTerminal(now.status)) await releaseEnded(deps, now);
     restored++;
   }
   if (!(await deps.records.advanceEpoch(current))) return { kind: 'busy', restored };
@@ -79,18 +79,24 @@ async function* openTasks({ records }: Pick<Deps, 'records'>): AsyncGenerator<Ta
     do {
       const page = await records.open(shard, cursor);
       cursor = page.cursor;
-      const read = await Promise.all(page.keys.map((key) => records.read(key)));
-      for (const record of read) if (record !== undefined && !isTerminal(record.status)) yield record;
+      const read = await records.readMany(page.keys);
+      for (const record of read) if (!isTerminal(record.status) || mayStillRun(record)) yield record;
     } while (cursor !== undefined);
   }
 }
 
+/** A cancelled task's handler goes on until its next heartbeat: until then its slot is taken, though its seat is not. */
+function mayStillRun({ status, holder }: TaskRecord): boolean {
+  return status === 'cancelled' && holder !== undefined;
+}
+
 function leaseOf({ weir }: Pick<Deps, 'weir'>, record: TaskRecord) {
   const runs = record.status === 'running';
+  const cancelled = mayStillRun(record);
   return {
     ...record,
-    seatUntil: addMs(record.deadline, runs ? seatMarginMs : 0),
-    holder: runs ? record.holder : undefined,
+    seatUntil: cancelled ? undefined : addMs(record.deadline, runs ? seatMarginMs : 0),
+    holder: runs || cancelled ? record.holder : undefined,
     leaseMs: weir.pools[record.pool]?.leaseMs ?? lockMs,
   };
 }

@@ -5,26 +5,48 @@ import type { Deps } from './deps.ts';
 import type { Held } from './work.ts';
 
 /**
- * Extends the attempt's slots and its message's invisibility every `heartbeatMs`. Calls `onLost` once: when Redis says the lease is lost, when the
- * task has ended otherwise, or when no beat got through for a whole lease.
+ * Keeps the leases of attempts alive while their handlers run. `beat` returns at once; `onLost` is called at most once, with the reason, and not
+ * after `stop`.
+ */
+export type Heart = { beat(held: Held, onLost: (because: string) => void): Beating };
+export type Beating = { lost(): boolean; stop(): void };
+
+export type HeartbeatDeps = Pick<Deps, 'gate' | 'records' | 'messages' | 'log' | 'metrics'>;
+
+/** What a heartbeat tells: `beat`, the moment its last good beat began; `lost`, once, why there are no more. */
+export type Pulse = { beat?(at: number): void; lost(because: string): void };
+
+/** Milliseconds of the process's own clock, the same in each of its threads; `performance.now()` begins anew in each. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
+}
+
+/**
+ * Extends the attempt's slots and its message's invisibility every `heartbeatMs`, first that long after `goodAt`, when they were last known to be
+ * held. It is lost when Redis says that the lease is, when the task has ended otherwise, or when no beat got through for a whole lease.
  */
 export function heartbeat(
-  deps: Deps,
+  deps: HeartbeatDeps,
   { record, key, pool, receiptHandle }: Held,
-  onLost: () => void,
-): { lost(): boolean; stop(): void } {
+  pulse: Pulse,
+  goodAt: number = monotonicMs(),
+): Beating {
   let lost = false;
   let stopped = false;
-  let goodUntil = performance.now() + pool.leaseMs;
-  const lose = (because: string) => {
+  let goodUntil = goodAt + pool.leaseMs;
+  let timer = setTimeout(tick, Math.max(0, goodAt + pool.heartbeatMs - monotonicMs()));
+
+  function lose(because: string): void {
     if (lost || stopped) return;
     lost = true;
+    clearTimeout(timer);
+    deps.metrics.count('late_writes_total', 1, { write: 'heartbeat' });
     deps.log.warn('lease lost', { taskId: record.id, attempt: key.attempt, because });
-    onLost();
-  };
+    pulse.lost(because);
+  }
 
   async function beat(): Promise<void> {
-    const begunAt = performance.now();
+    const begunAt = monotonicMs();
     if (begunAt > goodUntil) return lose('no heartbeat got through');
     const reply = await deps.gate.extend({ ...record, nonce: key.holder, leaseMs: pool.leaseMs });
     switch (reply.kind) {
@@ -41,26 +63,29 @@ export function heartbeat(
       default:
         unreachable(reply);
     }
+    if (stopped) return;
     goodUntil = begunAt + pool.leaseMs;
+    pulse.beat?.(begunAt);
     await deps.messages.setVisibility(pool.name, receiptHandle, pool.leaseMs);
   }
 
-  const timer = setInterval(() => {
+  function tick(): void {
+    timer = setTimeout(tick, pool.heartbeatMs);
     beat().catch((error: unknown) => {
       deps.log.warn('heartbeat had no answer', {
         taskId: record.id,
         reason: String(error),
         service: error instanceof Unavailable ? error.service : '',
       });
-      if (performance.now() > goodUntil) lose('no heartbeat got through');
+      if (monotonicMs() > goodUntil) lose('no heartbeat got through');
     });
-  }, pool.heartbeatMs);
+  }
 
   return {
     lost: () => lost,
     stop() {
       stopped = true;
-      clearInterval(timer);
+      clearTimeout(timer);
     },
   };
 }

@@ -4,6 +4,7 @@ import {
   type LimitFault,
   mergePatch,
   type Overrides,
+  type Paused,
   readOverrides,
   tierOverrides,
 } from '../domain/live-limits.ts';
@@ -20,6 +21,7 @@ export type LimitsView = {
   readonly version: number;
   readonly limits: Required<Overrides>;
   readonly overrides: Overrides;
+  readonly paused: Paused;
   readonly changedAt?: EpochMs;
   readonly changedBy?: string;
 };
@@ -93,6 +95,7 @@ async function changeOnce(deps: LimitDeps, change: LimitsChange): Promise<Limits
   const next: LimitsVersion = {
     version: before.version + 1,
     overrides: read.overrides,
+    paused: before.paused,
     changedAt: deps.clock.now(),
     changedBy: change.by,
   };
@@ -103,18 +106,31 @@ async function changeOnce(deps: LimitDeps, change: LimitsChange): Promise<Limits
     throw error;
   });
   if (change.dryRun) return { kind: 'would_change', view, effects };
-  if (!(await deps.records.writeLimits(next))) {
-    const current = await deps.records.readLimits();
-    return { kind: 'stale', version: current?.version ?? 0 };
+  switch (await storeLimits(deps, next)) {
+    case 'stored':
+      return { kind: 'changed', view, effects };
+    case 'delayed':
+      return { kind: 'changed', view, effects, delayed: true };
+    case 'stale': {
+      const current = await deps.records.readLimits();
+      return { kind: 'stale', version: current?.version ?? 0 };
+    }
   }
+}
+
+/** Stores a version and puts it into force. `stale`: another change came first. `delayed`: it stands, and reconcile puts it into force. */
+export async function storeLimits(
+  deps: Pick<Deps, 'weir' | 'records' | 'gate' | 'log'>,
+  next: LimitsVersion,
+): Promise<'stored' | 'delayed' | 'stale'> {
+  if (!(await deps.records.writeLimits(next))) return 'stale';
   deps.log.info('limits changed', { version: next.version, by: next.changedBy });
   try {
     await enforce(deps, next);
-    return { kind: 'changed', view, effects };
+    return 'stored';
   } catch (error) {
-    // The change is stored and stands: reconcile puts it into force.
     logFailure(deps.log, 'limits are not in force yet', error, { version: next.version });
-    return { kind: 'changed', view, effects, delayed: true };
+    return 'delayed';
   }
 }
 
@@ -126,16 +142,19 @@ export async function enforceStored(deps: Pick<Deps, 'weir' | 'records' | 'gate'
 
 async function enforce(
   { weir, gate }: Pick<Deps, 'weir' | 'gate'>,
-  { version, overrides }: LimitsVersion,
+  { version, overrides, paused }: LimitsVersion,
 ): Promise<void> {
-  await gate.setLimits({ version, overrides: tierOverrides(changeable(weir), overrides) });
+  // A pool that is no longer configured has no pause.
+  const known = Object.fromEntries(Object.entries(paused).filter(([pool]) => Object.hasOwn(weir.pools, pool)));
+  await gate.setLimits({ version, overrides: tierOverrides(changeable(weir), overrides), paused: known });
 }
 
 function viewOf(weir: Deps['weir'], stored: LimitsVersion | undefined): LimitsView {
-  const overrides = stored?.overrides ?? {};
+  const { overrides = {}, paused = {} } = stored ?? {};
   const limits = effectiveLimits(changeable(weir), overrides);
-  if (stored === undefined) return { version: 0, limits, overrides };
-  return { version: stored.version, limits, overrides, changedAt: stored.changedAt, changedBy: stored.changedBy };
+  if (stored === undefined) return { version: 0, limits, overrides, paused };
+  const { version, changedAt, changedBy } = stored;
+  return { version, limits, overrides, paused, changedAt, changedBy };
 }
 
 /** Of pools and apis whose limits change; what one client holds has no one number. */

@@ -5,7 +5,7 @@ import type { Held } from './work.ts';
 type Progress = { percent: number; message?: string };
 
 /** Writes what a handler reports, at most once a second; of what comes faster the last is written. `close` writes nothing more. */
-export function progressWriter(deps: Pick<Deps, 'records' | 'log'>, { key }: Pick<Held, 'key'>) {
+export function progressWriter(deps: Pick<Deps, 'records' | 'log' | 'metrics'>, { key }: Pick<Held, 'key'>) {
   let waiting: Progress | undefined;
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<unknown> = Promise.resolve();
@@ -15,9 +15,10 @@ export function progressWriter(deps: Pick<Deps, 'records' | 'log'>, { key }: Pic
     timer = undefined;
     if (progress === undefined) return;
     waiting = undefined;
-    writing = deps.records.progress(key, progress).catch((error: unknown) => {
-      deps.log.warn('progress was not written', { taskId: key.id, reason: String(error) });
-    });
+    writing = deps.records.progress(key, progress).then(
+      ({ kind }) => kind === 'refused' && deps.metrics.count('late_writes_total', 1, { write: 'progress' }),
+      (error: unknown) => deps.log.warn('progress was not written', { taskId: key.id, reason: String(error) }),
+    );
     timer = setTimeout(write, second);
   }
 

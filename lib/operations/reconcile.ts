@@ -1,33 +1,70 @@
-import { mostLostLeases, skewMs } from '../domain/protocol.ts';
-import type { TaskRecord } from '../domain/task-record.ts';
-import { addMs, second } from '../domain/time.ts';
-import type { Cursor, TaskKey } from '../ports.ts';
-import { messageGroup } from './create.ts';
+import { createDeadlineMs } from '../domain/protocol.ts';
+import { addMs, type EpochMs, second } from '../domain/time.ts';
+import type { Cursor } from '../ports.ts';
 import type { Deps } from './deps.ts';
 import { rebuild } from './epoch.ts';
-import { expire } from './expire.ts';
 import { enforceStored } from './limits.ts';
 import { logFailure } from './log-failure.ts';
+import { type Mended, mend } from './mend.ts';
 import { dropOrphans } from './orphans.ts';
-import { raiseSeat, releaseEnded, releaseSlots } from './release.ts';
+import { continueRedrive } from './redrive-job.ts';
 
-/** What one run mended, by duty; `left` counts due tasks that wait for the next run: a service was away, the record cannot be
- * read, or the time was over. */
-export type Reconciled = Record<'sent' | 'expired' | 'requeued' | 'failed' | 'alive' | 'left' | 'orphans', number>;
+/**
+ * What one run mended, by duty; `left` counts due tasks that wait for the next run: a service was away, the record cannot be read, or the time was
+ * over. `skipped`: another run was under way, and this one did nothing.
+ */
+export type Reconciled = Record<Mended | 'orphans' | 'redriven' | 'skipped', number>;
 
-type Mending = Omit<Deps, 'files'>;
+type Reconciling = Omit<Deps, 'files'>;
 
 const runMs = 40 * second;
+/** A redrive goes on while its pool is full, so it has time of its own, within the minute between two runs. */
+const redriveMs = 50 * second;
 const atOnce = 10;
+/** A run that died keeps others away for this long at most. */
+const singleMs = createDeadlineMs;
 
 /**
  * Looks at every open task that is due, in pages to the end or until the run's time is over, and mends what a crash left: sends what was not sent,
- * queues again what lost its worker. Each step is conditional on the record, so two runs at once only waste work.
+ * queues again what lost its worker, tells of ends that were not told. One run at a time, to save work alone: each step is conditional on the record.
  */
-export async function reconcile(deps: Mending): Promise<Reconciled> {
-  await mendRedis(deps);
-  const counts: Reconciled = { sent: 0, expired: 0, requeued: 0, failed: 0, alive: 0, left: 0, orphans: 0 };
-  const until = deps.clock.now() + runMs;
+export async function reconcile(deps: Reconciling): Promise<Reconciled> {
+  const counts: Reconciled = {
+    ...{ sent: 0, expired: 0, requeued: 0, failed: 0, alive: 0, announced: 0, closed: 0, left: 0 },
+    ...{ orphans: 0, redriven: 0, skipped: 0 },
+  };
+  const nonce = deps.newNonce();
+  const startedAt = deps.clock.now();
+  if (!(await takePlace(deps, nonce))) return { ...counts, skipped: 1 };
+  const keeping = setInterval(() => void takePlace(deps, nonce), singleMs / 3);
+  try {
+    await mendRedis(deps);
+    await mendDue(deps, addMs(startedAt, runMs), counts);
+    counts.orphans = await attempted(deps, 'seats were not looked after', () => dropOrphans(deps));
+    counts.redriven = await attempted(deps, 'the redrive did not go on', () =>
+      continueRedrive(deps, addMs(startedAt, redriveMs)),
+    );
+  } finally {
+    clearInterval(keeping);
+    await deps.gate.single({ name: 'reconcile', nonce, lastMs: 0 }).catch(() => undefined);
+  }
+  for (const [duty, count] of Object.entries(counts)) {
+    if (count > 0) deps.metrics.count('reconcile_mended_total', count, { duty });
+  }
+  return counts;
+}
+
+/** Where Redis does not say whether another run is under way, this one goes on. */
+async function takePlace({ gate, log }: Reconciling, nonce: string): Promise<boolean> {
+  try {
+    return (await gate.single({ name: 'reconcile', nonce, lastMs: singleMs })).kind === 'mine';
+  } catch (error) {
+    logFailure(log, 'nobody says whether another run is under way', error);
+    return true;
+  }
+}
+
+async function mendDue(deps: Reconciling, until: EpochMs, counts: Reconciled): Promise<void> {
   for (let shard = 0; shard < deps.records.shards; shard++) {
     let cursor: Cursor | undefined;
     do {
@@ -44,84 +81,23 @@ export async function reconcile(deps: Mending): Promise<Reconciled> {
       }
     } while (cursor !== undefined && deps.clock.now() < until);
   }
-  counts.orphans = await mendSeats(deps);
-  return counts;
 }
 
 /** An epoch where there is none, and the limits in force that are stored. While Redis is away, what is due is still sent. */
-async function mendRedis(deps: Mending): Promise<void> {
-  try {
+async function mendRedis(deps: Reconciling): Promise<void> {
+  await attempted(deps, 'Redis was not looked after', async () => {
     await rebuild(deps);
     await enforceStored(deps);
-  } catch (error) {
-    // Whatever it is, what is due must still be sent.
-    logFailure(deps.log, 'Redis was not looked after', error);
-  }
+    return 0;
+  });
 }
 
-async function mendSeats(deps: Mending): Promise<number> {
+/** One duty that fails must not keep the others from theirs. */
+async function attempted(deps: Reconciling, failure: string, duty: () => Promise<number>): Promise<number> {
   try {
-    return await dropOrphans(deps);
+    return await duty();
   } catch (error) {
-    logFailure(deps.log, 'seats were not looked after', error);
+    logFailure(deps.log, failure, error);
     return 0;
   }
-}
-
-async function mend(deps: Mending, key: TaskKey): Promise<keyof Reconciled | undefined> {
-  try {
-    const record = await deps.records.read(key);
-    const now = deps.clock.now();
-    if (record === undefined || record.dueAt > now) return undefined;
-    if (record.status === 'running') return await mendRunning(deps, record);
-    if (record.status !== 'queued') return undefined;
-    if (now > record.deadline + skewMs) {
-      await expire(deps, record);
-      return 'expired';
-    }
-    return (await send(deps, record)) ? 'sent' : undefined;
-  } catch (error) {
-    // One record that cannot be mended must not keep the others from it.
-    logFailure(deps.log, 'left for the next run', error, { taskId: key.id });
-    return 'left';
-  }
-}
-
-/** Counts the send first, so that a message that is lost or doubled is told apart by its number. */
-async function send(deps: Mending, record: TaskRecord): Promise<boolean> {
-  const counted = await deps.records.countSend(record, record.sends);
-  if (counted.kind === 'refused') return false;
-  const { tenant, id, sends, pool } = counted.record;
-  await deps.messages.send(pool, { tenant, id, send: sends }, messageGroup(record));
-  await deps.records.markSent(record, sends, addMs(deps.clock.now(), deps.weir.times.resendAgeMs));
-  return true;
-}
-
-/** A running task whose attempt has no live slot lost its worker: queued again, or failed once that happened too often. */
-async function mendRunning(deps: Mending, record: TaskRecord): Promise<keyof Reconciled | undefined> {
-  const { holder } = record;
-  if (holder === undefined) throw new Error(`expected a holder on running task ${record.id}`);
-  const key = { tenant: record.tenant, id: record.id, attempt: record.attempt, holder };
-  const lease = await deps.gate.alive({ ...record, nonce: holder });
-  if (lease.kind === 'rebuilding') return 'left';
-  if (lease.kind === 'alive') {
-    await deps.records.postpone(key, lease.lapses);
-    return 'alive';
-  }
-  const now = deps.clock.now();
-  if (record.lostLeases + 1 > mostLostLeases) {
-    const error = { code: 'worker_lost', message: `the worker was lost ${record.lostLeases + 1} times` };
-    const finished = await deps.records.finish(key, { kind: 'failed', error }, now);
-    if (finished.kind === 'refused') return undefined;
-    await releaseEnded(deps, finished.record, { nonce: holder, served: false });
-    return 'failed';
-  }
-  const deadline = addMs(now, deps.weir.times.startWindowMs);
-  // Without Redis nothing but sends is done: this throws, and the task is left for the next run.
-  await raiseSeat(deps, record, deadline);
-  const requeued = await deps.records.requeue(key, 'lost', { runAt: now, deadline });
-  if (requeued.kind === 'refused') return undefined;
-  await releaseSlots(deps, record, holder);
-  await send(deps, requeued.record);
-  return 'requeued';
 }

@@ -1,12 +1,13 @@
 import { seatMarginMs } from '../config.ts';
 import type { TaskRecord } from '../domain/task-record.ts';
-import { addMs, type EpochMs } from '../domain/time.ts';
+import { addMs, type EpochMs, hour } from '../domain/time.ts';
 import type { Claim } from '../ports.ts';
 import type { Deps } from './deps.ts';
 
 /**
  * Gives back the slots, seats and, unless its result may be reused, the pointer of a task that ended. The outcome is written and stands whatever Redis
- * says; what cannot be given back now lapses by itself.
+ * says; what cannot be given back now lapses by itself. The slots are those of `held`, by default of its last attempt, which is over: only after a cancel
+ * may its handler go on for a heartbeat, so that a cancelled task's slots are given back by that attempt alone, or when their lease is over.
  */
 export async function releaseEnded(
   { gate, log }: Pick<Deps, 'gate' | 'log'>,
@@ -14,7 +15,9 @@ export async function releaseEnded(
   held?: { readonly nonce: string; readonly served: boolean },
 ): Promise<void> {
   const pointerMs = record.status === 'succeeded' ? record.reuseMs : 0;
-  await gate.release({ ...record, ...held, ended: { pointerMs } }).catch((error: unknown) => {
+  const last = record.status === 'cancelled' ? undefined : record.holder;
+  const { nonce, served } = held ?? { nonce: last, served: false };
+  await gate.release({ ...record, nonce, served, ended: { pointerMs } }).catch((error: unknown) => {
     log.warn('release after the end had no answer', { taskId: record.id, reason: String(error) });
   });
 }
@@ -28,6 +31,11 @@ export async function releaseSlots(
   await gate.release({ ...record, nonce }).catch((error: unknown) => {
     log.warn('release of slots had no answer', { taskId: record.id, reason: String(error) });
   });
+}
+
+/** Does the record last longer than a task that goes back to the queue until `deadline` may need it? Time never ends an open task's record. */
+export function outlives({ expiresAt }: TaskRecord, deadline: EpochMs): boolean {
+  return addMs(deadline, hour) < expiresAt;
 }
 
 /** Makes a seat last until a task that goes back to the queue has surely started or expired. Throws `Unavailable`. */

@@ -1,12 +1,12 @@
 import type { Pool } from '../config.ts';
 import { attemptMarginMs, seatMarginMs } from '../config.ts';
-import { acquireWaitMs, maxReceiveCount, skewMs, startDeadlineMs } from '../domain/protocol.ts';
+import { acquireWaitMs, skewMs, startDeadlineMs } from '../domain/protocol.ts';
 import { isTerminal, type TaskRecord } from '../domain/task-record.ts';
 import { addMs, minute, second } from '../domain/time.ts';
 import { unreachable } from '../domain/unreachable.ts';
 import { type AttemptKey, type TaskMessage, Unavailable, type Written } from '../ports.ts';
 import { attempt } from './attempt.ts';
-import type { Deps } from './deps.ts';
+import type { Deps, WorkDeps } from './deps.ts';
 import { beginEpoch } from './epoch.ts';
 import { expire } from './expire.ts';
 import { releaseEnded, releaseSlots } from './release.ts';
@@ -31,7 +31,7 @@ const longestDeferMs = 15 * minute;
 const pollMs = 25;
 
 /** Takes one message to its end: load, acquire slots, start, run, finish, release. docs/protocol.md "Working" has the reasons. */
-export async function work(deps: Deps, pool: Pool, delivery: Delivery): Promise<Worked> {
+export async function work(deps: WorkDeps, pool: Pool, delivery: Delivery): Promise<Worked> {
   const { message, receiptHandle } = delivery;
   await deps.messages.setVisibility(pool.name, receiptHandle, pool.leaseMs);
   const record = await deps.records.read(message);
@@ -102,8 +102,9 @@ async function defer(
   record: TaskRecord,
   because: string,
 ): Promise<Worked> {
+  deps.metrics.count('deferrals_total', 1, { pool: record.pool, because });
   if (message.send < record.sends) return { kind: 'ack', because: `${because}, and a newer message was sent` };
-  if (receiveCount >= maxReceiveCount) {
+  if (receiveCount >= deps.weir.times.maxReceiveCount) {
     await deps.records.setDue(record, deps.clock.now());
     return { kind: 'ack', because: `${because}, parked` };
   }
@@ -112,7 +113,7 @@ async function defer(
 }
 
 async function begin(
-  deps: Deps,
+  deps: WorkDeps,
   pool: Pool,
   { receiptHandle, receiveCount }: Delivery,
   record: TaskRecord,
@@ -144,7 +145,9 @@ async function begin(
   if (extended.kind !== 'extended') return { kind: 'ack', because: `lease ${extended.kind} after start` };
   const worked = await attempt(deps, { record: started.record, key, pool, receiptHandle });
   // A retry is due in its record too: reconcile sends it where this message may not be received again.
-  return worked.kind === 'defer' && receiveCount >= maxReceiveCount ? { ...worked, kind: 'ack' } : worked;
+  return worked.kind === 'defer' && receiveCount >= deps.weir.times.maxReceiveCount
+    ? { ...worked, kind: 'ack' }
+    : worked;
 }
 
 /** A start whose outcome is unknown is read back by its holder. */

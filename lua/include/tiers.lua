@@ -15,26 +15,38 @@ local function read_tiers(first_key)
   return count / 2
 end
 
--- The limits in force: those configured, but where a live one overrides it.
+-- What a pool's `paused:<label>` field says: it starts nothing; with the second it takes no new tasks either.
+local pause_admits, pause_refuses = 1, 2
+
+-- The limits in force: those configured, but where a live one overrides it; and the pause of each tier that is a paused pool.
 local function override(limits_key)
   local fields = {}
   for label in string.gmatch(labels, '%S+') do
     fields[#fields + 1] = 'inSystem:' .. label
     fields[#fields + 1] = 'running:' .. label
+    fields[#fields + 1] = 'paused:' .. label
   end
-  local limits = {}
+  local limits, pauses = {}, {}
   for index, live in ipairs(call('HMGET', limits_key, unpack(fields))) do
-    limits[index] = tonumber(live or nil) or configured[index]
+    local tier, part = math.floor((index + 2) / 3), (index - 1) % 3
+    if part == 2 then
+      pauses[tier] = tonumber(live or nil)
+    else
+      limits[2 * tier - 1 + part] = tonumber(live or nil) or configured[2 * tier - 1 + part]
+    end
   end
-  return limits
+  return limits, pauses
 end
 
--- Epoch (nil = Redis lost its data, or never had any), version, and the limits in force. One read of the limits hash, two where a limit was
--- changed live: `overrides` counts the fields that override configured limits.
+-- Epoch (nil = Redis lost its data, or never had any), version, the limits in force and the pauses. One read of the limits hash, two where a
+-- limit was changed live or a pool is paused: `overrides` counts the fields of both.
 local function read_limits(limits_key)
   local base = call('HMGET', limits_key, 'epoch', 'version', 'overrides')
-  local overridden = base[3] and base[3] ~= '0'
-  return tonumber(base[1] or nil), tonumber(base[2] or nil) or 0, overridden and override(limits_key) or configured
+  local limits, pauses = configured, {}
+  if base[3] and base[3] ~= '0' then
+    limits, pauses = override(limits_key)
+  end
+  return tonumber(base[1] or nil), tonumber(base[2] or nil) or 0, limits, pauses
 end
 
 local function alive(key, now)

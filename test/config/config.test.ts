@@ -76,6 +76,18 @@ test.each<[string, WeirConfig, string]>([
     'times.startWindowMs: expected more than',
   ],
   ['no task', { ...config, tasks: [] }, 'tasks:'],
+  ...[
+    'https://a.internal/',
+    'https://a.internal/hook',
+    'https://a.internal:443',
+    'a.internal',
+    'ftp://a.internal',
+    '*',
+  ].map((origin): [string, WeirConfig, string] => [
+    `a trusted origin that is none (${origin})`,
+    { ...config, callbacks: { trustedOrigins: ['https://b.internal', origin] } },
+    `callbacks.trustedOrigins.1: expected an origin such as https://hooks.internal:8443, no path, no default port, got "${origin}"`,
+  ]),
 ])('%s is refused by name', (_what, source, message) => {
   expect(() => checkConfig(source)).toThrow(message);
 });
@@ -101,7 +113,23 @@ test('limits from the environment, by name', () => {
   });
 });
 
+test('callbacks reach no origin beside the rules unless the config, or in its place the environment, names it', () => {
+  const trusting = { ...config, callbacks: { trustedOrigins: ['https://a.internal'] } };
+  const named = { WEIR_CALLBACKS_TRUSTED_ORIGINS: 'http://127.0.0.1:4000, https://b.internal' };
+  expect(checkConfig(config).callbacks.trustedOrigins).toEqual([]);
+  expect(checkConfig(trusting).callbacks.trustedOrigins).toEqual(['https://a.internal']);
+  expect(checkConfig(trusting, named).callbacks.trustedOrigins).toEqual([
+    'http://127.0.0.1:4000',
+    'https://b.internal',
+  ]);
+  expect(checkConfig(trusting, { WEIR_CALLBACKS_TRUSTED_ORIGINS: '' }).callbacks.trustedOrigins).toEqual([]);
+  expect(() => checkConfig(config, { WEIR_CALLBACKS_TRUSTED_ORIGINS: 'http://127.0.0.1:4000/' })).toThrow(
+    'callbacks.trustedOrigins.0: expected an origin',
+  );
+});
+
 test.each([
+  ['WEIR_CALLBACKS_ORIGINS', 'https://a.internal', 'WEIR_CALLBACKS_ORIGINS: names no limit'],
   ['WEIR_POOLS_Q_RUNNING', '1', 'WEIR_POOLS_Q_RUNNING: names no limit; known are WEIR_POOLS_P_RUNNING'],
   ['WEIR_IP_IN_SYSTEM', '-1', 'WEIR_IP_IN_SYSTEM: expected a whole number, got "-1"'],
   ['WEIR_IP_IN_SYSTEM', '', 'WEIR_IP_IN_SYSTEM: expected a whole number, got ""'],

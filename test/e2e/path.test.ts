@@ -1,16 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
+import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startReceiver } from '../support/receiver.ts';
 import { end, get, type LocalStack, post, postFrom, send, startLocalStack } from '../support/stack.ts';
 
 let stack: LocalStack;
 let probes: string;
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
 
 beforeAll(async () => {
-  stack = await startLocalStack({ WEIR_OPERATOR_TOKEN: 'e2e-operator-token' });
+  let calls = 0;
+  receiver = await startReceiver((_, response) => response.writeHead(calls++ === 0 ? 500 : 204).end());
+  stack = await startLocalStack({
+    WEIR_OPERATOR_TOKEN: 'e2e-operator-token',
+    WEIR_CALLBACKS_TRUSTED_ORIGINS: receiver.origin,
+  });
   probes = `${stack.url}/examples/probe/tasks`;
 });
 afterAll(async () => {
+  receiver.close();
   const pids = stack.state().functions.map(({ pid }) => pid);
   expect(await stack.stop()).toBe(0);
   for (const pid of [...pids]) expect(() => process.kill(pid, 0)).toThrow();
@@ -77,6 +86,24 @@ describe('the path', () => {
       attempt: 1,
       error: { code: 'probe_failed' },
     });
+  });
+
+  test('a callback is told of the end, again until it accepts, signed with the secret the operator reads', async () => {
+    const callbackUrl = `${receiver.origin}/hook`;
+    const { body } = await post(probes, { ...probe(), options: { callbackUrl } });
+    const ended = await end(stack, body.id);
+    expect(ended).toMatchObject({ status: 'succeeded', callbackUrl });
+    const read = async () => (await get(`${stack.url}/tasks/${body.id}`)).body.delivery;
+    await expect.poll(read, { timeout: 30_000 }).toEqual({ status: 'delivered', attempts: 2 });
+    expect(receiver.calls.map(({ path, headers }) => `${path} ${headers['webhook-id']}`)).toEqual(
+      Array(2).fill(`/hook ${body.id}`),
+    );
+    const authorization = 'Bearer e2e-operator-token';
+    const { secret } = (await get(`${stack.url}/operator/webhook-secret?tenant=open`, { authorization })).body;
+    for (const call of receiver.calls) {
+      const told = new Webhook(String(secret)).verify(call.body, call.headers as Record<string, string>);
+      expect(told).toMatchObject({ type: 'task.succeeded', data: { id: body.id, result: ended.result } });
+    }
   });
 });
 
@@ -189,7 +216,7 @@ describe('the operator', () => {
   const limits = () => `${stack.url}/operator/limits`;
 
   test('without the token every operator route answers 401', async () => {
-    for (const route of ['limits', 'slots']) {
+    for (const route of ['limits', 'slots', 'webhook-secret?tenant=open']) {
       expect(await get(`${stack.url}/operator/${route}`)).toMatchObject({
         status: 401,
         body: { code: 'unauthorized' },

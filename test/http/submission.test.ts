@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { checkConfig, type Task } from '../../lib/config.ts';
 import { ProblemError } from '../../lib/http/problem.ts';
@@ -30,7 +30,9 @@ const { tasks } = checkConfig({
     }),
   ],
 });
-const [withFiles, plain] = [tasks['g/files'] as Task, tasks['g/plain'] as Task];
+const trustedOrigins = ['http://127.0.0.1:4000'];
+const withFiles = { task: tasks['g/files'] as Task, trustedOrigins };
+const plain = { task: tasks['g/plain'] as Task, trustedOrigins };
 
 type PartSpec = { name?: string; filename?: string; type?: string; body: Buffer | string; disposition?: string };
 
@@ -214,4 +216,43 @@ test('a fault never repeats more than a little of what was sent', async () => {
     const problem = await problemOf(readJsonSubmission(Buffer.from(body), plain));
     expect(JSON.stringify(problem).length).toBeLessThan(2_000);
   }
+});
+
+describe('options.callbackUrl', () => {
+  const posted = (callbackUrl: unknown) => Buffer.from(JSON.stringify({ input: { n: 1 }, options: { callbackUrl } }));
+
+  test.each([
+    ['https://EXAMPLE.com', 'https://example.com/'],
+    ['https://example.com:8443/hook?a=%20', 'https://example.com:8443/hook?a=%20'],
+    ['http://127.0.0.1:4000/hook', 'http://127.0.0.1:4000/hook'],
+  ])('%s is taken, as it will be called: %s', async (given, taken) => {
+    expect((await readJsonSubmission(posted(given), plain)).options).toEqual({ callbackUrl: taken });
+  });
+
+  test.each([
+    [7, 'Invalid input: expected string, received number'],
+    [null, 'Invalid input: expected string, received null'],
+    ['', 'expected a URL in visible ASCII characters'],
+    ['http://example.com/', 'expected https'],
+    ['https://0x7f.1/', 'its address 127.0.0.1 is not public'],
+    ['http://127.0.0.1:4001/', 'expected https'],
+  ])('%j is 422 with its path and why: %s', async (given, message) => {
+    const problem = await problemOf(readJsonSubmission(posted(given), plain));
+    expect(problem).toMatchObject({
+      status: 422,
+      code: 'invalid_input',
+      members: { errors: [{ path: 'options.callbackUrl', message }] },
+    });
+  });
+
+  test('is read from the part options of multipart, and its fault is told beside the others', async () => {
+    const options = { name: 'options', type: 'application/json', body: '{"callbackUrl":"https://10.0.0.1/"}' };
+    const document = { name: 'document', filename: 'a.pdf', type: 'application/pdf', body: 'x' };
+    const wrong = { ...input, body: '{"to":"pdf"}' };
+    const problem = await problemOf(
+      readMultipartSubmission(multipart([wrong, document, options]), contentType, withFiles),
+    );
+    expect(problem.detail).toContain('options.callbackUrl: its address 10.0.0.1 is not public');
+    expect(problem.detail).toContain('input.to: ');
+  });
 });

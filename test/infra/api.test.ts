@@ -19,12 +19,21 @@ test('serves the routes of the design, each from the function that is for it', (
     return `${Properties.HttpMethod} ${pathOf(Properties.ResourceId?.Ref)} ${name}`;
   });
   expect(routes.sort()).toEqual([
+    'DELETE /v1/operator/dead-letters/redrive weir-main-control',
+    'DELETE /v1/tasks/{id} weir-main-control',
     'GET /health weir-main-control',
+    'GET /v1/operator/dead-letters weir-main-control',
+    'GET /v1/operator/dead-letters/redrive weir-main-control',
     'GET /v1/operator/limits weir-main-control',
     'GET /v1/operator/slots weir-main-control',
+    'GET /v1/operator/webhook-secret weir-main-control',
     'GET /v1/queue/status weir-main-control',
+    'GET /v1/tasks weir-main-status',
     'GET /v1/tasks/{id} weir-main-status',
     'PATCH /v1/operator/limits weir-main-control',
+    'POST /v1/operator/dead-letters/redrive weir-main-control',
+    'POST /v1/operator/pools/{pool}/pause weir-main-control',
+    'POST /v1/operator/pools/{pool}/resume weir-main-control',
     'POST /v1/{group}/{name}/tasks weir-main-admit',
     'PUT /v1/operator/limits weir-main-control',
   ]);

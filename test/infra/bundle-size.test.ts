@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bundle } from '../../infra/bundle.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-bundle-'));
-const functions = ['authorize', 'admit', 'status', 'control', 'reconcile', 'work'] as const;
+const functions = ['authorize', 'admit', 'status', 'control', 'reconcile', 'work', 'bury', 'deliver'] as const;
 let bytes: Awaited<ReturnType<typeof bundle>>;
 
 beforeAll(async () => {
@@ -20,6 +20,8 @@ test.each([
   ['control', 850_000],
   ['reconcile', 800_000],
   ['work', 1_000_000],
+  ['bury', 800_000],
+  ['deliver', 700_000],
 ] as const)('%s loads at most %i bytes when it starts', (name, most) => {
   expect(bytes[name]).toBeLessThan(most);
 });

@@ -1,11 +1,24 @@
 import { expect, test } from 'vitest';
+import { deliveryDeadlineMs } from '../../lib/domain/delivery-schedule.ts';
 import { type FunctionName, settings } from '../../lib/settings.ts';
 import shipped from '../../weir.config.ts';
 import { Synthesized } from './synthesize.ts';
 
 const made = new Synthesized();
 const functions = made.all('AWS::Lambda::Function').map(([, { Properties }]) => Properties);
-const names = ['admit', 'authorize', 'control', 'reconcile', 'status', 'work-conversions', 'work-examples'];
+const names = [
+  'admit',
+  'authorize',
+  'bury',
+  'control',
+  'deliver',
+  'reconcile',
+  'status',
+  'work-conversions',
+  'work-examples',
+];
+/** They touch no cache, and one of them must reach the internet. */
+const outside = ['authorize', 'deliver'];
 
 test('makes the functions of the design, and no work function for a pool without a task', () => {
   expect(functions.map(({ FunctionName }) => FunctionName).sort()).toEqual(names.map((name) => `weir-main-${name}`));
@@ -30,11 +43,15 @@ test.each(names)('%s has exactly the variables it reads', (name) => {
   expect(Object.keys(variables ?? {}).sort()).toEqual(Object.keys(read.shape).sort());
 });
 
-test('gives the limits set by variable to every function, and no other variable', () => {
-  const limited = new Synthesized({ variables: { WEIR_IP_IN_SYSTEM: '2', HOME: '/home/somebody' } });
+test('gives what a variable overrides in the config to every function, and no other variable', () => {
+  const origins = 'http://127.0.0.1:4000';
+  const limited = new Synthesized({
+    variables: { WEIR_IP_IN_SYSTEM: '2', WEIR_CALLBACKS_TRUSTED_ORIGINS: origins, HOME: '/home/somebody' },
+  });
   for (const name of names) {
     const variables = limited.fn(name).Properties.Environment?.Variables;
     expect(variables).toHaveProperty('WEIR_IP_IN_SYSTEM', '2');
+    expect(variables).toHaveProperty('WEIR_CALLBACKS_TRUSTED_ORIGINS', origins);
     expect(variables).not.toHaveProperty('HOME');
   }
 });
@@ -51,13 +68,17 @@ test('no function has reserved concurrency unless the config says so: an account
   expect(reserved.fn('admit').Properties.ReservedConcurrentExecutions).toBeUndefined();
 });
 
+test('deliver has time for a post and its record', () => {
+  expect(made.fn('deliver').Properties.Timeout * 1_000).toBeGreaterThanOrEqual(deliveryDeadlineMs + 15_000);
+});
+
 test('long polls have more instances than other functions on one machine', () => {
   expect(made.fn('status').Metadata).toMatchObject({ local: { instances: 20 } });
 });
 
 test('only functions that use the cache are in the VPC, in subnets without a route out', () => {
   const inside = functions.filter(({ VpcConfig }) => VpcConfig !== undefined).map(({ FunctionName }) => FunctionName);
-  expect(inside.sort()).toEqual(names.filter((name) => name !== 'authorize').map((name) => `weir-main-${name}`));
+  expect(inside.sort()).toEqual(names.filter((name) => !outside.includes(name)).map((name) => `weir-main-${name}`));
   for (const { Environment, VpcConfig } of functions) {
     expect(VpcConfig !== undefined).toBe('WEIR_REDIS_URL' in (Environment?.Variables ?? {}));
   }

@@ -3,15 +3,45 @@ import { Synthesized } from './synthesize.ts';
 
 const made = new Synthesized();
 const change = ['dynamodb:GetItem', 'dynamodb:UpdateItem'];
+const functions = [
+  'admit',
+  'authorize',
+  'bury',
+  'control',
+  'deliver',
+  'reconcile',
+  'status',
+  'work-conversions',
+  'work-examples',
+];
+
+/** Those whose statements allow `action` on the resource with this logical id. */
+function allowed(action: string, id: string): string[] {
+  return functions.filter((name) =>
+    made
+      .statements(name)
+      .some(({ Action, Resource }) => [Action].flat().includes(action) && JSON.stringify(Resource).includes(`"${id}"`)),
+  );
+}
+
+function queueId(name: string): string {
+  return made.all('AWS::SQS::Queue').find(([, { Properties }]) => Properties.QueueName === name)?.[0] ?? '';
+}
+
+function secretId(name: string): string {
+  return made.all('AWS::SecretsManager::Secret').find(([, { Properties }]) => Properties.Name === name)?.[0] ?? '';
+}
 
 describe('each function does on the table what it is for', () => {
   test.each([
     ['admit', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']],
-    ['status', ['dynamodb:GetItem']],
-    ['control', ['dynamodb:GetItem', 'dynamodb:PutItem']],
+    ['status', ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:Query']],
+    ['control', [...change, 'dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:Query'].sort()],
     ['authorize', []],
     ['work-conversions', change],
-    ['reconcile', [...change, 'dynamodb:PutItem', 'dynamodb:Query'].sort()],
+    ['deliver', change],
+    ['bury', [...change, 'dynamodb:PutItem'].sort()],
+    ['reconcile', [...change, 'dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:Query'].sort()],
   ])('%s: %j', (name, actions) => {
     expect(made.actions(name, 'dynamodb')).toEqual(actions);
   });
@@ -28,36 +58,47 @@ describe('each function does on files what it is for', () => {
   });
 });
 
-test('only reconcile queries an index, that of open tasks', () => {
-  const query = made.statements('reconcile').find(({ Action }) => Action === 'dynamodb:Query');
-  expect(JSON.stringify(query?.Resource)).toContain('/index/open"');
-  for (const name of ['admit', 'status', 'control', 'work-examples', 'authorize'])
-    expect(JSON.stringify(made.statements(name))).not.toContain('/index/');
+test.each([
+  ['open', ['reconcile']],
+  ['dead', ['control', 'reconcile']],
+  ['own', ['status']],
+])('index %s is queried by %j, and by nobody else', (index, names) => {
+  const query = (name: string) => made.statements(name).filter(({ Action }) => Action === 'dynamodb:Query');
+  expect(functions.filter((name) => JSON.stringify(query(name)).includes(`/index/${index}"`))).toEqual(names);
 });
 
 test('authorize reads the operator’s secret and does nothing else', () => {
-  const [secret] = made
-    .all('AWS::SecretsManager::Secret')
-    .find(([, { Properties }]) => Properties.Name === 'weir-main-operator') ?? [''];
+  const secret = secretId('weir-main-operator');
   expect(made.statements('authorize')).toEqual([
     { Action: 'secretsmanager:GetSecretValue', Effect: 'Allow', Resource: { Ref: secret } },
   ]);
-  for (const name of ['admit', 'status', 'control', 'work-examples', 'reconcile'])
-    expect(JSON.stringify(made.statements(name))).not.toContain(`"Ref":"${secret}"`);
+  expect(allowed('secretsmanager:GetSecretValue', secret)).toEqual(['authorize']);
 });
 
-test('admit and the workers wake reconcile, and nobody else does', () => {
-  const mend = made.all('AWS::SQS::Queue').find(([, { Properties }]) => Properties.QueueName === 'weir-main-mend')?.[0];
-  const senders = ['admit', 'authorize', 'control', 'reconcile', 'status', 'work-conversions', 'work-examples'].filter(
-    (name) =>
-      made
-        .statements(name)
-        .some(
-          ({ Action, Resource }) =>
-            [Action].flat().includes('sqs:SendMessage') && JSON.stringify(Resource).includes(`"${mend}"`),
-        ),
+test('what webhooks and cursors are signed with is read by those who sign, and by nobody else', () => {
+  const readers = ['control', 'deliver', 'status'];
+  expect(allowed('secretsmanager:GetSecretValue', secretId('weir-main-signing'))).toEqual(readers);
+});
+
+test('admit, control and the workers wake reconcile, and nobody else does', () => {
+  const senders = ['admit', 'control', 'work-conversions', 'work-examples'];
+  expect(allowed('sqs:SendMessage', queueId('weir-main-mend'))).toEqual(senders);
+});
+
+test('whoever ends tasks has their callbacks told, and deliver alone takes those messages', () => {
+  const queue = queueId('weir-main-deliver');
+  const senders = ['bury', 'control', 'reconcile', 'work-conversions', 'work-examples'];
+  expect(allowed('sqs:SendMessage', queue)).toEqual(senders);
+  for (const action of ['sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility'])
+    expect(allowed(action, queue)).toEqual(['deliver']);
+});
+
+test('deliver, which calls strangers, does nothing but that: its record, its queue, its secret', () => {
+  const services = made.statements('deliver').flatMap(({ Action }) => Action);
+  expect(new Set(services.map((action) => action.split(':')[0]))).toEqual(
+    new Set(['dynamodb', 'sqs', 'secretsmanager']),
   );
-  expect(senders).toEqual(['admit', 'work-conversions', 'work-examples']);
+  expect(made.actions('deliver', 'sqs')).not.toContain('sqs:SendMessage');
 });
 
 test('no statement allows every action or every resource', () => {

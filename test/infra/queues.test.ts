@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { maxReceiveCount } from '../../lib/domain/protocol.ts';
+import { mostDeliveryTries } from '../../lib/domain/delivery-schedule.ts';
 import { type Resource, Synthesized } from './synthesize.ts';
 
 const made = new Synthesized();
@@ -8,14 +8,22 @@ const sources = [...queues].filter(([, { Properties }]) => Properties.RedrivePol
 const deadOf = ({ Properties }: Resource) =>
   queues.get(Properties.RedrivePolicy?.deadLetterTargetArn?.['Fn::GetAtt']?.[0] ?? '');
 
-test('makes a queue for each pool with a task, and one that wakes reconcile', () => {
+/** How often a message comes before it is given up. */
+const receives: Readonly<Record<string, number>> = { 'weir-main-mend': 5, 'weir-main-deliver': 3 * mostDeliveryTries };
+
+test('makes a queue for each pool with a task, one that wakes reconcile, and one for deliveries', () => {
   const names = sources.map(([, { Properties }]) => Properties.QueueName);
-  expect(names.sort()).toEqual(['weir-main-mend', 'weir-main-work-conversions', 'weir-main-work-examples']);
+  expect(names.sort()).toEqual([
+    'weir-main-deliver',
+    'weir-main-mend',
+    'weir-main-work-conversions',
+    'weir-main-work-examples',
+  ]);
 });
 
 test.each(sources)('%s has a dead-letter queue that keeps 14 days, with an alarm', (_, queue) => {
-  const receives = queue.Properties.QueueName === 'weir-main-mend' ? 5 : maxReceiveCount;
-  expect(queue.Properties.RedrivePolicy?.maxReceiveCount).toBe(receives);
+  const most = receives[queue.Properties.QueueName] ?? 100;
+  expect(queue.Properties.RedrivePolicy?.maxReceiveCount).toBe(most);
   const dead = deadOf(queue);
   expect(dead?.Properties.MessageRetentionPeriod).toBe(14 * 86_400);
   const watched = made
@@ -38,16 +46,33 @@ const mappings = made.all('AWS::Lambda::EventSourceMapping').map(([, { Propertie
   return [String(queue?.Properties.QueueName), Properties, queue] as const;
 });
 
+type Consumer = { readonly fn: string; readonly batch: number; readonly atOnce: number };
+/** Of each queue: a task is a long attempt, and so is a post to a stranger; wake-ups mean the same, and given-up messages are quickly taken. */
+const consumers: Readonly<Record<string, Consumer>> = {
+  'weir-main-mend': { fn: 'weir-main-reconcile', batch: 10, atOnce: 2 },
+  'weir-main-deliver': { fn: 'weir-main-deliver', batch: 1, atOnce: 10 },
+  'weir-main-work-conversions': { fn: 'weir-main-work-conversions', batch: 1, atOnce: 8 },
+  'weir-main-work-examples': { fn: 'weir-main-work-examples', batch: 1, atOnce: 8 },
+  'weir-main-work-conversions-dead': { fn: 'weir-main-bury', batch: 10, atOnce: 2 },
+  'weir-main-work-examples-dead': { fn: 'weir-main-bury', batch: 10, atOnce: 2 },
+};
+
+test('each queue that is consumed has one consumer', () => {
+  expect(mappings.map(([name]) => name).sort()).toEqual(Object.keys(consumers).sort());
+});
+
 test.each(mappings)(
   '%s bounds how many run, and a message that failed comes back alone, when no run can have it any more',
   (name, Properties, queue) => {
-    const mend = name === 'weir-main-mend';
-    expect(Properties.BatchSize, 'a task is a long attempt; wake-ups mean the same').toBe(mend ? 10 : 1);
+    const { fn, batch, atOnce } = consumers[name] as Consumer;
+    expect(Properties.BatchSize).toBe(batch);
     expect(Properties.FunctionResponseTypes).toEqual(['ReportBatchItemFailures']);
-    expect(Properties.ScalingConfig?.MaximumConcurrency).toBe(mend ? 2 : 8);
-    const fn = made.template.findResources('AWS::Lambda::Function')[Properties.FunctionName?.Ref ?? ''] as Resource;
-    expect(fn.Properties.FunctionName).toBe(mend ? 'weir-main-reconcile' : name);
-    expect(queue?.Properties.VisibilityTimeout).toBeGreaterThanOrEqual(6 * Number(fn.Properties.Timeout));
-    expect(fn.Properties.ReservedConcurrentExecutions).toBeUndefined();
+    expect(Properties.ScalingConfig?.MaximumConcurrency).toBe(atOnce);
+    const consumer = made.template.findResources('AWS::Lambda::Function')[
+      Properties.FunctionName?.Ref ?? ''
+    ] as Resource;
+    expect(consumer.Properties.FunctionName).toBe(fn);
+    expect(queue?.Properties.VisibilityTimeout).toBeGreaterThanOrEqual(6 * Number(consumer.Properties.Timeout));
+    expect(consumer.Properties.ReservedConcurrentExecutions).toBeUndefined();
   },
 );

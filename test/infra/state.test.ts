@@ -16,18 +16,19 @@ test('the table survives mistakes: restored to any moment, not deleted by accide
   });
 });
 
-test('both indexes are sharded, ordered by a moment and hold keys only', () => {
-  const index = (IndexName: string, shard: string, moment: string) => ({
+test('the indexes are sharded, ordered by a moment or by an id, and hold keys only', () => {
+  const index = (IndexName: string, shard: string, order: string) => ({
     IndexName,
     KeySchema: [
       { AttributeName: shard, KeyType: 'HASH' },
-      { AttributeName: moment, KeyType: 'RANGE' },
+      { AttributeName: order, KeyType: 'RANGE' },
     ],
     Projection: { ProjectionType: 'KEYS_ONLY' },
   });
   expect(made.only('AWS::DynamoDB::GlobalTable').Properties.GlobalSecondaryIndexes).toMatchObject([
     index('open', 'openShard', 'dueAt'),
     index('dead', 'deadShard', 'finishedAt'),
+    index('own', 'ownShard', 'id'),
   ]);
 });
 
@@ -82,6 +83,18 @@ test('the operator’s token is made by the account, and on one machine by a var
   expect(secret?.Metadata).toMatchObject({
     local: { environmentVariable: 'WEIR_OPERATOR_TOKEN', print: 'Operator token' },
   });
+});
+
+test('what signatures are derived from is made by the account, and never printed', () => {
+  const found = made.all('AWS::SecretsManager::Secret').map(([, secret]) => secret);
+  const secret = found.find(({ Properties }) => Properties.Name === 'weir-main-signing');
+  expect(secret?.Properties.GenerateSecretString).toMatchObject({
+    SecretStringTemplate: '{}',
+    GenerateStringKey: 'master',
+    PasswordLength: 64,
+    ExcludePunctuation: true,
+  });
+  expect(secret).not.toHaveProperty('Metadata.local');
 });
 
 test('functions are told the address by which a cluster is found', () => {

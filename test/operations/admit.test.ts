@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { TaskId } from '../../lib/domain/task-id.ts';
 import type { Admission } from '../../lib/operations/admission.ts';
 import { admit } from '../../lib/operations/admit.ts';
+import { expire } from '../../lib/operations/expire.ts';
 import { crashing } from '../support/crash.ts';
 import { drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
 import { dumpCell } from '../support/gate.ts';
@@ -64,7 +65,7 @@ describe('duplicates', () => {
     const system = await openSystem();
     const first = await admit(system.deps, post(system, {}));
     const id = idOf(first);
-    if (end === 'expired') await system.deps.records.expire(await open(system, id), system.deps.clock.now());
+    if (end === 'expired') await expire(system.deps, await open(system, id));
     else await failTask(system, id);
     const again = await admit(system.deps, post(system, {}));
     expect(again.kind).toBe('admitted');
@@ -245,7 +246,8 @@ async function failTask({ deps }: System, id: TaskId): Promise<void> {
   const key = { tenant: 't', id, attempt: 1, holder: 'h' };
   const now = deps.clock.now();
   await deps.records.start(key, { startedAt: now, deadline: now, dueAt: now, epoch: 1 });
-  await deps.records.finish(key, { kind: 'failed', error: { code: 'x', message: 'x' } }, now);
+  const error = { code: 'x', message: 'x' };
+  await deps.records.finish(key, { kind: 'failed', error, dead: false }, { finishedAt: now, callbackUrl: undefined });
 }
 
 async function forgetLocks(system: System): Promise<void> {

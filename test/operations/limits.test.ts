@@ -99,7 +99,7 @@ test('an older version never overtakes a newer one, and what Redis missed reconc
   await reconcile(system.deps);
   expect(await kinds(system, 1, 5)).toEqual(['rejected']);
   await change(system, { ip: { inSystem: 0, running: 7 } });
-  expect(await gate.setLimits({ version: 1, overrides: [] })).toEqual({ kind: 'older', version: 2 });
+  expect(await gate.setLimits({ version: 1, overrides: [], paused: {} })).toEqual({ kind: 'older', version: 2 });
   await enforceStored(system.deps);
   expect(await kinds(system, 1, 6)).toEqual(['rejected']);
 });

@@ -61,7 +61,7 @@ test('once measured, a task is told when it starts, and whether that was kept is
   expect(etas.slice(1).every((p90) => p90 > 30 && p90 < 2_000)).toBe(true);
   expect([...etas].sort((a, b) => a - b)).toEqual(etas);
   await drain(system);
-  const { pools } = await observe({ ...system.deps, deadLetters: { count: async () => ({}) } });
+  const { pools } = await observe({ ...system.deps, queues: { count: async () => ({}) } });
   expect(pools.p?.etas.told).toBe(4);
 });
 

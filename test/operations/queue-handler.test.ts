@@ -4,6 +4,7 @@ import { expect, inject, test } from 'vitest';
 import { sqsMessages } from '../../lib/adapters/sqs/messages.ts';
 import type { Delivery, Worked } from '../../lib/operations/work.ts';
 import { queueHandler } from '../../lib/queue/queue-handler.ts';
+import { readTaskMessage } from '../../lib/queue/task-message.ts';
 import { newTaskId, silent } from '../support/gate.ts';
 import { awsClient } from '../support/records.ts';
 
@@ -38,7 +39,7 @@ async function openQueue() {
     receive,
     send: (MessageBody: string) => client.send(new SendMessageCommand({ QueueUrl, MessageBody })),
     async handle(records: SQSRecord[], run: (delivery: Delivery) => Promise<Worked>): Promise<string[]> {
-      const handler = queueHandler({ messages, log: silent }, 'p', run);
+      const handler = queueHandler({ messages, log: silent }, { queue: 'p', read: readTaskMessage }, run);
       const { batchItemFailures } = await handler({ Records: records }, {} as Context);
       return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
     },

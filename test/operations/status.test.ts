@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { endOf } from '../../lib/domain/task-record.ts';
 import { addMs } from '../../lib/domain/time.ts';
 import { admit } from '../../lib/operations/admit.ts';
 import { status } from '../../lib/operations/status.ts';
@@ -74,7 +75,7 @@ test('when the time is over nothing has changed, and no reader waits longer than
 test('an ended task answers at once, also to who knows its revision', async () => {
   const system = await openSystem();
   const record = await accepted(system);
-  const ended = await system.deps.records.expire(record, system.deps.clock.now());
+  const ended = await system.deps.records.expire(record, endOf(record, system.deps.clock.now()));
   const revision = ended.record?.revision;
   const never = { ...system.deps.clock, sleep: () => Promise.reject(new Error('it waited')) };
   expect(await status({ ...system.deps, clock: never }, { ...record, waitMs: 25_000, known: revision })).toMatchObject({

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { maxReceiveCount } from '../../lib/domain/protocol.ts';
 import { addMs } from '../../lib/domain/time.ts';
 import { admit } from '../../lib/operations/admit.ts';
 import { reconcile } from '../../lib/operations/reconcile.ts';
@@ -85,7 +84,9 @@ describe('one message', () => {
     const { id } = await accept(system);
     const { pool, delivery } = await take(system);
     expect(await work(system.deps, pool, delivery)).toMatchObject({ kind: 'defer', because: 'busy' });
-    expect(await work(system.deps, pool, { ...delivery, receiveCount: maxReceiveCount })).toEqual({
+    expect(
+      await work(system.deps, pool, { ...delivery, receiveCount: system.deps.weir.times.maxReceiveCount }),
+    ).toEqual({
       kind: 'ack',
       because: 'busy, parked',
     });

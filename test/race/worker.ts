@@ -52,6 +52,7 @@ function openSystem({ ports, stage, table, queueUrl, limit }: Start) {
     files,
     clock,
     log: silent,
+    metrics: { count: () => undefined },
     newId: () => toTaskId(uuid7()),
     newNonce: randomUUID,
     exit: () => process.exit(1),

@@ -1,12 +1,13 @@
-import type { Deps } from '../../lib/operations/deps.ts';
+import type { WorkDeps } from '../../lib/operations/deps.ts';
+import { withHeart } from './heart.ts';
 
 export class Crashed extends Error {}
 
 /**
- * The same dependencies in a process that dies at its `at`-th call to a service: just before it, or just after it was carried out but before its answer
- * came. From then on nothing this process does has any effect. `calls()` tells how many were made, so that a test can die at each in turn.
+ * A process that dies at its `at`-th call to a service: just before it, or just after it was carried out but before its answer came. From then on nothing
+ * this process does has any effect. `calls()` tells how many were made, so that a test can die at each in turn.
  */
-export function crashing(deps: Deps, at: number, when: 'before' | 'after'): { deps: Deps; calls(): number } {
+export function dying(at: number, when: 'before' | 'after') {
   let calls = 0;
   const wrap = <Port extends object>(port: Port): Port =>
     new Proxy(port, {
@@ -22,14 +23,20 @@ export function crashing(deps: Deps, at: number, when: 'before' | 'after'): { de
         };
       },
     });
+  return { wrap, calls: () => calls };
+}
+
+/** The same dependencies in such a process. */
+export function crashing(deps: WorkDeps, at: number, when: 'before' | 'after'): { deps: WorkDeps; calls(): number } {
+  const { wrap, calls } = dying(at, when);
   return {
-    deps: {
+    deps: withHeart({
       ...deps,
       gate: wrap(deps.gate),
       records: wrap(deps.records),
       messages: wrap(deps.messages),
       files: wrap(deps.files),
-    },
-    calls: () => calls,
+    }),
+    calls,
   };
 }

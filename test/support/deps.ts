@@ -11,12 +11,12 @@ import { checkConfig, type WeirConfig } from '../../lib/config.ts';
 import { toTaskId } from '../../lib/domain/task-id.ts';
 import { toEpochMs } from '../../lib/domain/time.ts';
 import type { AdmitRequest, Options, Submission } from '../../lib/operations/admission.ts';
-import type { Deps } from '../../lib/operations/deps.ts';
 import { Outlook } from '../../lib/operations/outlook.ts';
 import { type Delivery, type Worked, work } from '../../lib/operations/work.ts';
 import type { Clock } from '../../lib/ports.ts';
 import { defineTask, type TaskDefinition } from '../../lib/task.ts';
 import { newTaskId, openGate, silent } from './gate.ts';
+import { withHeart } from './heart.ts';
 import { awsClient, openRecords } from './records.ts';
 
 type Run = TaskDefinition['run'];
@@ -47,8 +47,10 @@ export async function openSystem(
     s3.destroy();
   });
   const exits: string[] = [];
+  /** What was counted: `burials_total 1 due`. */
+  const counted: string[] = [];
   const clock: Clock = { now: () => toEpochMs(Date.now()), sleep: (ms) => sleep(ms) };
-  const deps: Deps = {
+  const deps = withHeart({
     weir,
     gate,
     outlook: new Outlook({ gate, clock }),
@@ -57,14 +59,18 @@ export async function openSystem(
     files: s3Files(s3, bucket),
     clock,
     log: silent,
+    metrics: {
+      count: (name, value, dimensions = {}) =>
+        counted.push([name, value, Object.values(dimensions).join(' ')].join(' ')),
+    },
     newId: newTaskId,
     newNonce: randomUUID,
     exit: (because) => exits.push(because),
-  };
+  });
   const queue = openQueue(sqs, QueueUrl);
   const objects = async () =>
     (await s3.send(new ListObjectsV2Command({ Bucket: bucket }))).Contents?.map(({ Key }) => Key) ?? [];
-  return { deps, connection, stage, client, table, queue, objects, exits };
+  return { deps, connection, stage, client, table, queue, objects, exits, counted };
 }
 
 export type System = Awaited<ReturnType<typeof openSystem>>;
@@ -99,6 +105,7 @@ function systemConfig({
 function openQueue(sqs: SQSClient, QueueUrl: string) {
   const body = z.object({ tenant: z.string(), id: z.string().transform(toTaskId), send: z.int() });
   return {
+    url: QueueUrl,
     /** One message, or none after a second without one. */
     async receive(): Promise<Delivery | undefined> {
       const { Messages } = await sqs.send(

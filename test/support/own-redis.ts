@@ -3,12 +3,12 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { RedisConnection } from '../../lib/adapters/redis/connection.ts';
 import { redisGate } from '../../lib/adapters/redis/gate.ts';
 import { cellKeys } from '../../lib/adapters/redis/keys.ts';
-import type { Deps } from '../../lib/operations/deps.ts';
 import { Outlook } from '../../lib/operations/outlook.ts';
 import { startRedis } from '../../local/services/redis.ts';
 import type { Service } from '../../local/services/service.ts';
 import { openSystem, type System } from './deps.ts';
 import { silent } from './gate.ts';
+import { withHeart } from './heart.ts';
 
 let service: Service;
 
@@ -29,7 +29,7 @@ export async function openOwnSystem(options: Omit<Parameters<typeof openSystem>[
   const connection = new RedisConnection({ url: `redis://127.0.0.1:${service.port}`, log: silent });
   onTestFinished(() => connection.discard());
   const gate = redisGate({ connection, keys, limits: system.deps.weir.limits, startWindowMs });
-  const deps: Deps = { ...system.deps, gate, outlook: new Outlook({ gate, clock: system.deps.clock }) };
+  const deps = withHeart({ ...system.deps, gate, outlook: new Outlook({ gate, clock: system.deps.clock }) });
   const own: System = { ...system, deps, connection, stage };
   return {
     ...own,

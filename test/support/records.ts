@@ -38,8 +38,14 @@ export async function openRecords(): Promise<{ records: Records; client: DynamoD
         { AttributeName: 'dueAt', AttributeType: 'N' },
         { AttributeName: 'deadShard', AttributeType: 'S' },
         { AttributeName: 'finishedAt', AttributeType: 'N' },
+        { AttributeName: 'ownShard', AttributeType: 'S' },
+        { AttributeName: 'id', AttributeType: 'S' },
       ],
-      GlobalSecondaryIndexes: [index('open', 'openShard', 'dueAt'), index('dead', 'deadShard', 'finishedAt')],
+      GlobalSecondaryIndexes: [
+        index('open', 'openShard', 'dueAt'),
+        index('dead', 'deadShard', 'finishedAt'),
+        index('own', 'ownShard', 'id'),
+      ],
     }),
   );
   return { records: dynamoRecords({ client, table, stage: 'test', now: () => toEpochMs(Date.now()) }), client, table };
@@ -58,6 +64,7 @@ export function taskRecord(over: Partial<TaskRecord> = {}): TaskRecord {
     attempt: 0,
     failures: 0,
     lostLeases: 0,
+    burials: 0,
     deadline: addMs(now, hour),
     dueAt: now,
     sends: 1,

@@ -1,3 +1,4 @@
+import type { Paused } from '../../lib/domain/live-limits.ts';
 import { addMs, type EpochMs, minute, second, toEpochMs } from '../../lib/domain/time.ts';
 import { type Random, random } from '../protocol/random.ts';
 import { memberOf } from '../support/model/world.ts';
@@ -33,7 +34,6 @@ export class Dice {
     if (chance(0.12)) return this.#pass();
     if (chance(this.#calls === busyCalls ? 0.0003 : 0.003)) return { do: 'lose' };
     if (chance(0.01)) return { do: 'lapse', of: pick(dedupKeys) };
-    if (chance(0.01)) return { do: chance(0.2) ? 'pause' : 'resume', pool: pick(pools) };
     if (this.world.epoch === undefined && chance(0.3)) return this.#rebuild();
     const call = this.#call(pick(this.#calls));
     return chance(0.02) && call.call !== 'times' ? { ...call, short: true } : call;
@@ -152,7 +152,12 @@ export class Dice {
     const limit = () => (chance(0.6) ? limitOf(this.#random) : undefined);
     const clients = (['tenant', 'ip'] as const).map((tier) => ({ tier, name: '*' }));
     const some = [...everybodysTiers, ...clients].filter(() => chance(0.3));
-    return { version, overrides: some.map((tier) => ({ tier, limits: { inSystem: limit(), running: limit() } })) };
+    const paused = pools.filter(() => chance(0.2)).map((pool) => [pool, { admission: pick(['continue', 'refuse']) }]);
+    return {
+      version,
+      overrides: some.map((tier) => ({ tier, limits: { inSystem: limit(), running: limit() } })),
+      paused: Object.fromEntries(paused) as Paused,
+    };
   }
 
   #restoreOptions(task: Task, nonce: string) {
@@ -163,7 +168,7 @@ export class Dice {
     const lease = {
       ...task,
       seatUntil: this.#soon([30 * second, 60 * second]),
-      holder: chance(0.5) ? nonce : undefined,
+      ...pick([{ holder: undefined }, { holder: nonce }, { holder: nonce, seatUntil: undefined }]),
       attempt: 1,
       leaseMs: pick(leases),
     };

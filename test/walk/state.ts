@@ -54,11 +54,15 @@ function limitsHash({ epoch, version, overrides, paused }: World): Record<string
     ...(inSystem === undefined ? [] : [[`inSystem:${label}`, inSystem]]),
     ...(running === undefined ? [] : [[`running:${label}`, running]]),
   ]);
+  const pauses = Object.entries(paused).map(([pool, { admission }]) => [
+    `paused:pool:${pool}`,
+    admission === 'continue' ? 1 : 2,
+  ]);
   return {
     ...(epoch === undefined ? {} : { epoch }),
-    ...(version === undefined ? {} : { version, overrides: fields.length }),
+    ...(version === undefined ? {} : { version, overrides: fields.length + pauses.length }),
     ...Object.fromEntries(fields),
-    ...Object.fromEntries([...paused].map((pool) => [`paused:${pool}`, 1])),
+    ...Object.fromEntries(pauses),
   };
 }
 

@@ -11,7 +11,6 @@ type Input<Name extends Call> = Parameters<Gate[Name]>[0];
  * - `call`    a script runs; `short`: without its last argument, which it must refuse
  * - `pass`    time goes on
  * - `lapse`   a lock, a pointer or the rebuilder's lock is over; they live by the server's clock, so their key is deleted
- * - `pause`, `resume`   an operator stops a pool, or lets it go on
  * - `lose`    Redis loses the cell's data
  */
 export type Step =
@@ -20,7 +19,6 @@ export type Step =
     }[Call]
   | { readonly do: 'pass'; readonly ms: number }
   | { readonly do: 'lapse'; readonly of: { readonly dedupKey: string } | 'rebuilder' }
-  | { readonly do: 'pause' | 'resume'; readonly pool: string }
   | { readonly do: 'lose' };
 export type CallStep = Extract<Step, { do: 'call' }>;
 
@@ -41,12 +39,6 @@ export function makeStep(world: World, step: Step): unknown {
       if (step.of === 'rebuilder') world.rebuilder = undefined;
       else world.locks.delete(step.of.dedupKey);
       return undefined;
-    case 'pause':
-      world.paused.add(step.pool);
-      return undefined;
-    case 'resume':
-      world.paused.delete(step.pool);
-      return undefined;
     case 'lose':
       return loseData(world);
   }
@@ -61,8 +53,17 @@ export function kindOf(step: CallStep, answer: unknown): string {
 
 /** Every kind of answer of every script, with `bad arguments` where a script has arguments. */
 export const everyKind: readonly string[] = Object.entries({
-  peek: ['open', 'full', 'duplicate (creating)', 'duplicate (created)', 'rebuilding'],
-  admit: ['admitted', 'duplicate (creating)', 'duplicate (created)', 'rebuilding', 'never', 'rejected', 'behind'],
+  peek: ['open', 'full', 'duplicate (creating)', 'duplicate (created)', 'rebuilding', 'paused'],
+  admit: [
+    'admitted',
+    'duplicate (creating)',
+    'duplicate (created)',
+    'rebuilding',
+    'paused',
+    'never',
+    'rejected',
+    'behind',
+  ],
   refuse: ['answered'],
   confirm: ['confirmed', 'other'],
   acquire: ['acquired', 'late', 'held', 'rebuilding', 'paused', 'busy', 'unseated'],

@@ -113,10 +113,6 @@ function checksOf(step: Step, { scripts, cell, every, at, expected, seen }: Maki
       return [];
     case 'lapse':
       return unasked('del', step.of === 'rebuilder' ? keys.rebuild : keys.lock(step.of.dedupKey));
-    case 'pause':
-      return unasked('hset', keys.limits, `paused:${step.pool}`, 1);
-    case 'resume':
-      return unasked('hdel', keys.limits, `paused:${step.pool}`);
     case 'lose':
       return unasked('del', ...every, keys.log);
     case 'call': {

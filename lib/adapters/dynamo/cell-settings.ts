@@ -15,6 +15,10 @@ const epochItem = z.object({ epoch: z.int() });
 const limitsItem = z.object({
   version: z.int(),
   overrides: z.string().transform((text) => JSON.parse(text) as LimitsVersion['overrides']),
+  paused: z
+    .string()
+    .default('{}')
+    .transform((text) => JSON.parse(text) as LimitsVersion['paused']),
   changedAt: z.number().transform(toEpochMs),
   changedBy: z.string(),
 });
@@ -69,7 +73,7 @@ export function dynamoSettings({
       return stored && limitsItem.parse(stored);
     },
     async writeLimits(limits) {
-      const fields = { ...limits, overrides: JSON.stringify(limits.overrides) };
+      const fields = { ...limits, overrides: JSON.stringify(limits.overrides), paused: JSON.stringify(limits.paused) };
       const first = limits.version === 1;
       const put = (key: { pk: string }, ConditionExpression: string, values?: Record<string, number>) => ({
         Put: {

@@ -2,18 +2,24 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { toTaskId } from '../../domain/task-id.ts';
-import { isTerminal, type TaskRecord } from '../../domain/task-record.ts';
+import { isTerminal, type TaskRecord, taskStatuses } from '../../domain/task-record.ts';
 import { tierKinds } from '../../domain/tiers.ts';
 import { toEpochMs } from '../../domain/time.ts';
 import type { TaskKey } from '../../ports.ts';
 
 export type Item = Record<string, AttributeValue>;
 
-/** Shards of the indexes of open and of dead tasks: writes of one moment spread over them, `reconcile` reads them all. */
+/** Shards of the indexes of open, of dead and of each tenant's tasks: writes of one moment spread over them, `reconcile` reads them all. */
 export const shards = 4;
 
 export function taskKey({ tenant, id }: TaskKey): string {
   return `T#${tenant}#${id}`;
+}
+
+/** A tenant may contain `#`, an id never does. */
+export function readTaskKey(pk: string): TaskKey {
+  const at = pk.lastIndexOf('#');
+  return { tenant: pk.slice(2, at), id: toTaskId(pk.slice(at + 1)) };
 }
 
 const moment = z.number().transform(toEpochMs);
@@ -22,10 +28,11 @@ const item = z.object({
   id: z.string().transform(toTaskId),
   api: z.string(),
   pool: z.string(),
-  status: z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired']),
+  status: z.enum(taskStatuses),
   attempt: z.int(),
   failures: z.int(),
   lostLeases: z.int(),
+  burials: z.int().default(0),
   holder: z.string().optional(),
   deadline: moment,
   dueAt: moment,
@@ -58,6 +65,18 @@ const item = z.object({
   progress: z.object({ percent: z.number(), message: z.string().optional() }).optional(),
   result: z.string().optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
+  callbackUrl: z.string().optional(),
+  delivery: z
+    .object({
+      status: z.enum(['pending', 'delivered', 'failed']),
+      attempts: z.int(),
+      nextAt: moment.optional(),
+      lastAt: moment.optional(),
+      problem: z.string().optional(),
+    })
+    .optional(),
+  redriveOf: z.string().transform(toTaskId).optional(),
+  redrivenAs: z.string().transform(toTaskId).optional(),
 });
 
 /** A task item as a record; what the record does not name (keys, shard, ttl) is dropped. Throws on an item of another shape. */
@@ -65,10 +84,11 @@ export function toRecord(stored: Item): TaskRecord {
   return item.parse(unmarshall(stored));
 }
 
-/** The task item of a record, with its key, its place in the index of open tasks and its `ttl` in seconds. */
+/** The task item of a record, with its key, its places in the indexes of open and of its tenant's tasks, and its `ttl` in seconds. */
 export function toItem(record: TaskRecord): Item {
   const open = isTerminal(record.status) ? {} : { openShard: openShard(record.id) };
-  const whole = { pk: taskKey(record), ...record, ...open, ttl: ttl(record.expiresAt) };
+  const places = { ...open, ownShard: ownShard(record.tenant, shardOf(record.id)) };
+  const whole = { pk: taskKey(record), ...record, ...places, ttl: ttl(record.expiresAt) };
   return marshall(whole, { removeUndefinedValues: true });
 }
 
@@ -78,6 +98,15 @@ export function openShard(id: string): string {
 
 export function deadShard(id: string): string {
   return `dead#${shardOf(id)}`;
+}
+
+export function deadShards(): string[] {
+  return Array.from({ length: shards }, (_, shard) => `dead#${shard}`);
+}
+
+/** A tenant's tasks; the shard comes first, because a tenant may be any text. */
+export function ownShard(tenant: string, shard: number): string {
+  return `own#${shard}#${tenant}`;
 }
 
 /** From the id's random end: its beginning is the time, the same for all of one moment. */

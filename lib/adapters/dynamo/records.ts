@@ -1,13 +1,16 @@
-import { type DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { BatchGetItemCommand, type DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { toTaskId } from '../../domain/task-id.ts';
+import { type End, openStatuses } from '../../domain/task-record.ts';
 import type { EpochMs } from '../../domain/time.ts';
 import type { AttemptKey, Cursor, Records } from '../../ports.ts';
 import { bounded } from '../outage.ts';
 import { dynamoSettings } from './cell-settings.ts';
 import { createTask } from './create.ts';
-import { deadShard, shards, taskKey, toRecord } from './item.ts';
+import { dynamoDeadLetters } from './dead-letters.ts';
+import { deadShard, type Item, ownShard, readTaskKey, shards, taskKey, toRecord } from './item.ts';
+import { readMerged } from './pages.ts';
 import { type Transition, transition } from './transition.ts';
 
 const pageSize = 100;
@@ -75,18 +78,13 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
         isOwn: runsAs(key),
       }),
     progress: (key, progress) => write(key, { when: running(key), set: { progress }, add: { revision: 1 } }),
-    finish: (key, outcome, finishedAt) =>
+    finish: (key, outcome, end) =>
       write(key, {
+        ...ending(outcome.kind, end, {
+          ...(outcome.kind === 'succeeded' ? { result: outcome.result } : { error: outcome.error }),
+          ...(outcome.kind === 'failed' && outcome.dead ? { deadShard: deadShard(key.id) } : {}),
+        }),
         when: running(key),
-        set: {
-          status: outcome.kind,
-          finishedAt,
-          ...(outcome.kind === 'succeeded'
-            ? { result: outcome.result }
-            : { error: outcome.error, deadShard: deadShard(key.id) }),
-        },
-        add: { revision: 1 },
-        remove: ['openShard'],
         isOwn: (record) =>
           record.attempt === key.attempt && record.holder === key.holder && record.status === outcome.kind,
       }),
@@ -98,23 +96,78 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
         remove: ['holder', 'progress'],
         isOwn: (record) => record.status === 'queued' && record.attempt === key.attempt,
       }),
-    expire: (key, finishedAt) =>
+    expire: (key, end) =>
       write(key, {
+        ...ending('expired', end),
         when: { status: 'queued', deadline: key.deadline },
-        set: { status: 'expired', finishedAt },
-        add: { revision: 1 },
-        remove: ['openShard'],
         isOwn: (record) => record.status === 'expired',
       }),
+    cancel: (key, end, dueAt) =>
+      write(key, {
+        ...ending('cancelled', end, { dueAt }),
+        when: { status: openStatuses },
+        remove: [],
+        isOwn: ({ status, finishedAt }) => status === 'cancelled' && finishedAt === end.finishedAt,
+      }),
+    bury: (key, dueAt) =>
+      write(key, { when: { status: 'queued', burials: key.burials }, set: { dueAt }, add: { burials: 1 } }),
+    giveUp: (key, error, end) =>
+      write(key, {
+        ...ending('failed', end, { error, deadShard: deadShard(key.id), burials: key.burials + 1 }),
+        when: { status: 'queued', burials: key.burials },
+        isOwn: ({ status, burials }) => status === 'failed' && burials === key.burials + 1,
+      }),
+    async lookAgain(key, status, dueAt) {
+      await write(key, { when: { status, openShard: true }, set: { dueAt } });
+    },
+    close: (key, revision) => write(key, { when: { revision, openShard: true }, remove: ['openShard'] }),
+    deliver: (key, seen, delivery, next) =>
+      write(key, {
+        when: { delivery: seen },
+        set: { delivery, ...(next === 'close' ? {} : { dueAt: next }) },
+        add: { revision: 1 },
+        remove: next === 'close' ? ['openShard'] : [],
+        isOwn: (record) =>
+          record.delivery?.attempts === delivery.attempts && record.delivery.lastAt === delivery.lastAt,
+      }),
+    async readMany(keys) {
+      const read: Item[] = [];
+      let asked = keys.map((key) => marshall({ pk: taskKey(key) }));
+      while (asked.length > 0) {
+        const { Responses, UnprocessedKeys } = await client.send(
+          new BatchGetItemCommand({ RequestItems: { [table]: { Keys: asked, ConsistentRead: true } } }),
+        );
+        read.push(...(Responses?.[table] ?? []));
+        asked = UnprocessedKeys?.[table]?.Keys ?? [];
+      }
+      return read.map(toRecord).filter(({ expiresAt }) => expiresAt > now());
+    },
+    async own(tenant, range, page) {
+      const hashes = Array.from({ length: shards }, (_, shard) => ownShard(tenant, shard));
+      const own = { index: 'own', hash: 'ownShard', sort: 'id', shards: hashes, range };
+      const { keys, positions } = await readMerged(client, table, own, page);
+      return { keys: keys.map((key) => readTaskKey(indexKey.parse(key).pk)), positions };
+    },
     async postpone(key, dueAt) {
       await write(key, { when: running(key), set: { dueAt } });
     },
     due: (shard, at, cursor) =>
       queryOpen('openShard = :shard AND dueAt <= :now', { ':shard': `open#${shard}`, ':now': at }, cursor),
     open: (shard, cursor) => queryOpen('openShard = :shard', { ':shard': `open#${shard}` }, cursor),
+    ...dynamoDeadLetters({ client, table, stage, now }),
     ...dynamoSettings({ client, table, stage }),
   };
   return bounded('dynamodb', records);
+}
+
+/** The last write of a task. It leaves the index of open tasks, unless somebody is to be told of its end: then it is due until that is done. */
+function ending(status: string, { finishedAt, callbackUrl }: End, set: Record<string, unknown> = {}) {
+  const tell = { dueAt: finishedAt, delivery: { status: 'pending', attempts: 0 } };
+  return {
+    set: { status, finishedAt, ...(callbackUrl === undefined ? {} : tell), ...set },
+    add: { revision: 1 },
+    remove: callbackUrl === undefined ? ['openShard'] : [],
+  };
 }
 
 function running(key: AttemptKey) {
@@ -123,10 +176,4 @@ function running(key: AttemptKey) {
 
 function runsAs(key: AttemptKey): NonNullable<Transition['isOwn']> {
   return (record) => record.status === 'running' && record.attempt === key.attempt && record.holder === key.holder;
-}
-
-/** `T#<tenant>#<id>`: a tenant may contain `#`, an id never does. */
-function readTaskKey(pk: string) {
-  const at = pk.lastIndexOf('#');
-  return { tenant: pk.slice(2, at), id: toTaskId(pk.slice(at + 1)) };
 }

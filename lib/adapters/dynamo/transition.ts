@@ -4,9 +4,12 @@ import type { TaskRecord } from '../../domain/task-record.ts';
 import type { TaskKey, Written } from '../../ports.ts';
 import { taskKey, toRecord } from './item.ts';
 
-/** One conditional write to a task item: every field of `when` must hold, then `set`, `add` and `remove` happen together. */
+/**
+ * One conditional write to a task item: every field of `when` must hold (a list: one of these; true: is there), then `set`, `add` and
+ * `remove` happen together.
+ */
 export type Transition = {
-  readonly when: Readonly<Record<string, string | number>>;
+  readonly when: Readonly<Record<string, string | number | true | object>>;
   readonly set?: Readonly<Record<string, unknown>>;
   readonly add?: Readonly<Record<string, number>>;
   readonly remove?: readonly string[];
@@ -22,7 +25,8 @@ export async function transition(
   { when, set = {}, add = {}, remove = [], isOwn }: Transition,
 ): Promise<Written> {
   const names = [...new Set([...Object.keys(when), ...Object.keys(set), ...Object.keys(add), ...remove])];
-  const values = [...prefixed('when', when), ...prefixed('set', set), ...prefixed('add', add)];
+  const conditions = Object.entries(when).map(([name, value]) => conditionOf(name, value));
+  const values = [...conditions.flatMap((each) => each.values), ...prefixed('set', set), ...prefixed('add', add)];
   const clauses = [
     list('SET', [
       ...Object.keys(set).map((name) => `#${name} = :set_${name}`),
@@ -38,9 +42,7 @@ export async function transition(
       new UpdateItemCommand({
         TableName: table,
         Key: marshall({ pk: taskKey(key) }),
-        ConditionExpression: Object.keys(when)
-          .map((name) => `#${name} = :when_${name}`)
-          .join(' AND '),
+        ConditionExpression: conditions.map(({ text }) => text).join(' AND '),
         UpdateExpression: clauses.filter(Boolean).join(' '),
         ExpressionAttributeNames: Object.fromEntries(names.map((name) => [`#${name}`, name])),
         ExpressionAttributeValues: marshall(Object.fromEntries(values), { removeUndefinedValues: true }),
@@ -54,6 +56,13 @@ export async function transition(
     const record = error.Item === undefined ? undefined : toRecord(error.Item);
     return record !== undefined && isOwn?.(record) ? { kind: 'written', record } : { kind: 'refused', record };
   }
+}
+
+function conditionOf(name: string, value: Transition['when'][string]): { text: string; values: [string, unknown][] } {
+  if (value === true) return { text: `attribute_exists(#${name})`, values: [] };
+  if (!Array.isArray(value)) return { text: `#${name} = :when_${name}`, values: [[`:when_${name}`, value]] };
+  const values = value.map((one: unknown, index): [string, unknown] => [`:when_${name}_${index}`, one]);
+  return { text: `#${name} IN (${values.map(([placeholder]) => placeholder).join(', ')})`, values };
 }
 
 function prefixed(role: string, fields: Readonly<Record<string, unknown>>): [string, unknown][] {

@@ -62,7 +62,7 @@ const shapes = {
   release: new RegExp(`^${member} ([01]) ([01])$`),
   lost: new RegExp(`^${member} (\\S+)$`),
   sweep: /^(seats|slots):(\S+) (\d+) (.*)$/,
-  limits: /^(\d+)((?: (?:inSystem|running):\S+=\d+)*)$/,
+  limits: /^(\d+)((?: (?:inSystem|running|paused):\S+=\d+)*)$/,
   epoch: /^(\d+)$/,
 };
 const dropped = new RegExp(`\\S.*?\\|${id}(?:#\\d+)?(?= |$)`, 'g');
@@ -83,7 +83,13 @@ function parseWords(kind: string, text: string): LogWords | undefined {
       return { kind: known, member: a, ...until, permits: Number(d), attempt: Number(e), tiers: limited(f, g) };
     }
     case 'restore':
-      return { kind: known, member: a, seatUntil: moment(b), permits: Number(c), tiers: words(d) };
+      return {
+        kind: known,
+        member: a,
+        seatUntil: b === '0' ? undefined : moment(b),
+        permits: Number(c),
+        tiers: words(d),
+      };
     case 'release':
       return { kind: known, member: a, slots: b === '1', seats: c === '1' };
     case 'lost':

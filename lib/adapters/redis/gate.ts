@@ -6,7 +6,7 @@ import type { Cell } from './cell.ts';
 import type { RedisConnection } from './connection.ts';
 import type { CellKeys } from './keys.ts';
 import { admitScript, confirmScript, peekScript, refuseScript } from './scripts/admission.ts';
-import { limitsScript, restoreScript } from './scripts/cell-settings.ts';
+import { limitsScript, restoreScript, singleScript } from './scripts/cell-settings.ts';
 import { acquireScript, aliveScript, extendScript, keepScript, releaseScript } from './scripts/slots.ts';
 import { ledgerScript, observeScript, seatsScript, timesScript } from './scripts/views.ts';
 
@@ -34,7 +34,7 @@ export function redisGate({ connection, ...options }: GateOptions): Gate {
     async peek(input) {
       const askedAt = Date.now();
       const reply = await connection.run(peekScript, { cell, input });
-      if (reply.kind !== 'rebuilding') aheadMs = reply.now - askedAt;
+      if ('now' in reply) aheadMs = reply.now - askedAt;
       return reply;
     },
     admit: (input) => connection.run(admitScript, { cell, input: { notAfter: notAfter(), ...input } }),
@@ -51,6 +51,7 @@ export function redisGate({ connection, ...options }: GateOptions): Gate {
     times: (input) => connection.run(timesScript, { cell, input }),
     setLimits: (input) => connection.run(limitsScript, { cell, input }),
     restore: (input) => connection.run(restoreScript, { cell, input }),
+    single: (input) => connection.run(singleScript, { cell, input }),
     now: () =>
       connection.call('time', async (client) => {
         const [seconds, micros] = await client.time();

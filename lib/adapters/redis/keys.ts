@@ -7,6 +7,8 @@ export type CellKeys = {
   readonly holders: string;
   readonly log: string;
   readonly rebuild: string;
+  /** Who is the only one to do `what`. */
+  single(what: string): string;
   lock(dedupKey: string): string;
   seats(tier: Tier): string;
   slots(tier: Tier): string;
@@ -23,6 +25,7 @@ export function cellKeys(stage: string, cell = '0'): CellKeys {
     holders: `${prefix}:holders`,
     log: `${prefix}:log`,
     rebuild: `${prefix}:rebuild`,
+    single: (what) => `${prefix}:single:${what}`,
     lock: (dedupKey) => `${prefix}:lock:${digest(dedupKey)}`,
     seats: (tier) => `${prefix}:seats:${tierKey(tier)}`,
     slots: (tier) => `${prefix}:slots:${tierKey(tier)}`,

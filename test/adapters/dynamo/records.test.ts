@@ -4,6 +4,7 @@ import { newTaskId } from '../../support/gate.ts';
 import { openRecords, taskRecord } from '../../support/records.ts';
 
 const now = toEpochMs(Date.now());
+const end = { finishedAt: now, callbackUrl: undefined };
 const soon = { deadline: addMs(now, 10_000) };
 const started = { startedAt: now, deadline: addMs(now, 60_000), dueAt: addMs(now, 15_000), epoch: 1 };
 
@@ -96,8 +97,8 @@ describe('an attempt', () => {
   test('finds its own write after a lost reply', async () => {
     const { records, key, written } = await running();
     expect(await records.start(key, started)).toEqual(written);
-    const done = await records.finish(key, { kind: 'succeeded', result: '1' }, now);
-    expect(await records.finish(key, { kind: 'succeeded', result: '1' }, now)).toEqual(done);
+    const done = await records.finish(key, { kind: 'succeeded', result: '1' }, end);
+    expect(await records.finish(key, { kind: 'succeeded', result: '1' }, end)).toEqual(done);
   });
 
   test('of an older number or another holder is refused every write', async () => {
@@ -107,20 +108,20 @@ describe('an attempt', () => {
     await records.start(next, started);
     for (const old of [key, { ...next, holder: 'first' }, { ...key, holder: 'second' }]) {
       expect(await records.progress(old, { percent: 1 })).toMatchObject({ kind: 'refused', record: { attempt: 2 } });
-      expect(await records.finish(old, { kind: 'succeeded', result: '0' }, now)).toMatchObject({ kind: 'refused' });
+      expect(await records.finish(old, { kind: 'succeeded', result: '0' }, end)).toMatchObject({ kind: 'refused' });
       expect(await records.requeue(old, 'failed', { runAt: now, deadline: now })).toMatchObject({ kind: 'refused' });
     }
-    expect(await records.finish(next, { kind: 'succeeded', result: '2' }, now)).toMatchObject({ kind: 'written' });
+    expect(await records.finish(next, { kind: 'succeeded', result: '2' }, end)).toMatchObject({ kind: 'written' });
   });
 
   test('a terminal record never changes', async () => {
     const { records, key, record } = await running();
-    await records.finish(key, { kind: 'failed', error: { code: 'x', message: 'y' } }, now);
+    await records.finish(key, { kind: 'failed', error: { code: 'x', message: 'y' }, dead: true }, end);
     const before = await records.read(record);
-    await records.finish(key, { kind: 'succeeded', result: '1' }, now);
+    await records.finish(key, { kind: 'succeeded', result: '1' }, end);
     await records.requeue(key, 'failed', { runAt: now, deadline: now });
     await records.start({ ...key, attempt: 2 }, started);
-    await records.expire(record, now);
+    await records.expire(record, end);
     await records.setDue(record, now);
     await records.markSent(record, 1, now);
     await records.countSend(record, 1);
@@ -152,7 +153,7 @@ describe('the index of open tasks', () => {
     const future = taskRecord({ dueAt: addMs(current, 60_000) });
     const ended = taskRecord();
     await Promise.all([...open, future, ended].map((record) => records.create(record, soon)));
-    await records.expire(ended, now);
+    await records.expire(ended, end);
     const found: string[] = [];
     for (let shard = 0; shard < records.shards; shard++) {
       let cursor: Awaited<ReturnType<typeof records.due>>['cursor'];

@@ -28,7 +28,7 @@ test('twenty thousand calls of every kind: no violation, nothing unexplained, an
         if (ran.calls < ran.changes * 500) continue;
         const limits = { running: 1 + Math.floor(roll() * 9), inSystem: 5 + Math.floor(roll() * 50) };
         const overrides = roll() < 0.7 ? [{ tier: { tier: 'pool' as const, name: 'p' }, limits }] : [];
-        await gate.setLimits({ version: ++ran.changes, overrides });
+        await gate.setLimits({ version: ++ran.changes, overrides, paused: {} });
       }
     }),
   );

@@ -3,12 +3,13 @@ import { describe, expect, test } from 'vitest';
 import type { TaskRecord } from '../../../lib/domain/task-record.ts';
 import { addMs } from '../../../lib/domain/time.ts';
 import { admit } from '../../../lib/operations/admit.ts';
-import type { Deps } from '../../../lib/operations/deps.ts';
+import type { WorkDeps } from '../../../lib/operations/deps.ts';
 import { rebuild } from '../../../lib/operations/epoch.ts';
 import { changeLimits } from '../../../lib/operations/limits.ts';
 import { work } from '../../../lib/operations/work.ts';
 import { Crashed, crashing } from '../../support/crash.ts';
 import { post } from '../../support/deps.ts';
+import { withHeart } from '../../support/heart.ts';
 import { type OwnSystem, openOwnSystem, useOwnRedis } from '../../support/own-redis.ts';
 
 useOwnRedis();
@@ -16,7 +17,7 @@ useOwnRedis();
 const pool = { tier: 'pool', name: 'p' } as const;
 
 /** The wait before a rebuild takes no time, and is counted. */
-function atOnce(deps: Deps, waits: number[] = []): Deps {
+function atOnce(deps: WorkDeps, waits: number[] = []): WorkDeps {
   return { ...deps, clock: { ...deps.clock, sleep: async (ms) => void waits.push(ms) } };
 }
 
@@ -145,7 +146,7 @@ test('a handler that runs while Redis loses everything comes to its end, and onl
     extended.push(reply.kind);
     return reply;
   };
-  const working = work({ ...system.deps, gate: { ...gate, extend } }, at, delivery);
+  const working = work(withHeart({ ...system.deps, gate: { ...gate, extend } }), at, delivery);
   await expect.poll(() => extended).toContain('extended');
   await system.forget();
   await expect.poll(() => extended, { timeout: 5_000 }).toContain('rebuilding');

@@ -24,6 +24,7 @@ export function peek(world: World, { dedupKey, tiers }: PeekInput): PeekReply {
   const lock = dedupKey === undefined ? undefined : world.locks.get(dedupKey);
   if (lock !== undefined) return { ...duplicate(lock), now: world.now };
   if (world.epoch === undefined) return { kind: 'rebuilding' };
+  if (tiers[0] !== undefined && world.paused[tiers[0].name]?.admission === 'refuse') return { kind: 'paused' };
   const short = tiers.findIndex((tier) => {
     const { inSystem } = limitsOf(world, tier);
     return inSystem !== undefined && stateOf(world, tier).seats.live(world.now).length >= inSystem;
@@ -44,6 +45,7 @@ export function admit(world: World, input: AdmitInput): AdmitReply {
   if (lock?.id === id && seatedUntil !== undefined) {
     return { kind: 'admitted', now, deadline: seatedUntil, epoch, limitsVersion, tiers: liveUses(world, tiers) };
   }
+  if (world.paused[firstTier(input).name]?.admission === 'refuse') return { kind: 'paused' };
   for (const [tier, each] of tiers.entries()) {
     const { running: limit = 0 } = configuredLimits(settings.limits, each);
     if (limit > 0 && permits > limit) return { kind: 'never', tier, limit };

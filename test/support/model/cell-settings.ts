@@ -4,11 +4,12 @@ import type { LimitsInput, RestoreInput } from '../../../lib/ports.ts';
 import { memberOf, overriddenName, slotsOf, stateOf, type World } from './world.ts';
 
 /** The newest version wins; what it does not name is as configured. */
-export function setLimits(world: World, { version, overrides }: LimitsInput): LimitsReply {
+export function setLimits(world: World, { version, overrides, paused }: LimitsInput): LimitsReply {
   const inForce = world.version ?? 0;
   if (version < inForce) return { kind: 'older', version: inForce };
   world.version = version;
   world.overrides = new Map(overrides.map(({ tier, limits }) => [overriddenName(tier), limits]));
+  world.paused = paused;
   return { kind: 'applied' };
 }
 
@@ -27,7 +28,7 @@ export function restore(world: World, { nonce, lockMs, take, epoch, lease }: Res
   const { holder, attempt, leaseMs } = lease;
   for (const tier of lease.tiers) {
     const { seats, slots } = stateOf(world, tier);
-    seats.raise(memberOf(lease), lease.seatUntil);
+    if (lease.seatUntil !== undefined) seats.raise(memberOf(lease), lease.seatUntil);
     if (holder !== undefined) for (const slot of slotsOf(lease)) slots.raise(slot, addMs(world.now, leaseMs));
   }
   if (holder !== undefined) world.holders.set(memberOf(lease), { nonce: holder, since: world.now, attempt, leaseMs });

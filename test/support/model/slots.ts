@@ -30,7 +30,7 @@ export function acquire(world: World, input: Claim & AcquireInput): AcquireReply
   // A nonce is for one lease, and this one's is over.
   if (holders.get(member)?.nonce === nonce) return { kind: 'held', lapses: now };
   if (epoch === undefined) return { kind: 'rebuilding' };
-  if (world.paused.has(firstTier(input).name)) return { kind: 'paused' };
+  if (world.paused[firstTier(input).name] !== undefined) return { kind: 'paused' };
 
   for (const [index, tier] of tiers.entries()) {
     const { running, inSystem } = limitsOf(world, tier);

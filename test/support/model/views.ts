@@ -23,6 +23,7 @@ export function observe(world: World, { tiers, of }: ObserveInput): Observation 
         tasksRunning: running.size,
         ...(place < 0 ? {} : { ahead: seated.slice(0, place).filter(waits).length }),
         ...(oldest === undefined ? {} : { oldestWaiting: idOf(oldest) }),
+        ...(use.tier === 'pool' && world.paused[use.name] !== undefined ? { paused: world.paused[use.name] } : {}),
       };
     }),
   };

@@ -1,3 +1,4 @@
+import type { Paused } from '../../../lib/domain/live-limits.ts';
 import {
   configuredLimits,
   type Limits,
@@ -42,7 +43,7 @@ export type World = {
   epoch: number | undefined;
   version: number | undefined;
   overrides: Map<string, TierLimits>;
-  readonly paused: Set<string>;
+  paused: Paused;
   readonly locks: Map<string, Lock>;
   readonly holders: Map<string, Holder>;
   rebuilder: { readonly nonce: string; readonly lastsMs: number } | undefined;
@@ -58,7 +59,7 @@ export function newWorld(settings: Settings, now: EpochMs): World {
     epoch: undefined,
     version: undefined,
     overrides: new Map(),
-    paused: new Set(),
+    paused: {},
     locks: new Map(),
     holders: new Map(),
     rebuilder: undefined,

@@ -47,8 +47,26 @@ export const leases: readonly Mutant[] = [
   {
     name: 'a paused pool goes on',
     in: ['acquire'],
-    find: "call('HEXISTS', KEYS[1], 'paused:' .. pool) == 1",
-    replace: 'false',
+    find: 'if pauses[1] then',
+    replace: 'if false then',
+  },
+  {
+    name: 'a pool that refuses takes tasks',
+    in: ['admit'],
+    find: 'if pauses[1] == pause_refuses then',
+    replace: 'if false then',
+  },
+  {
+    name: 'a pool that is paused but admits refuses',
+    in: ['peek'],
+    find: 'if pauses[1] == pause_refuses then',
+    replace: 'if pauses[1] then',
+  },
+  {
+    name: "a cancelled task's slot is restored with a seat",
+    in: ['restore'],
+    find: 'if seat_until then',
+    replace: 'if true then seat_until = seat_until or now + 60000',
   },
   {
     name: "a client's set goes before its last lease",

@@ -21,6 +21,7 @@ import {
 
 const duplicate = z.tuple([z.literal('duplicate'), z.enum(['creating', 'created']), z.string(), z.string()]);
 const rebuilding = z.tuple([z.literal('rebuilding')]);
+const paused = z.tuple([z.literal('paused')]);
 
 export const peekScript: Script<In<PeekInput>, PeekReply> = defineScript({
   name: 'peek',
@@ -38,6 +39,7 @@ export const peekScript: Script<In<PeekInput>, PeekReply> = defineScript({
   schema: z.union([
     z.tuple([...duplicate.def.items, moment]),
     rebuilding,
+    paused,
     z.tuple([z.literal('open'), moment]),
     z.tuple([z.literal('full'), moment, count, count], useNumber),
   ]),
@@ -80,6 +82,7 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
     z.tuple([z.literal('admitted'), moment, moment, count, count], useNumber),
     duplicate,
     rebuilding,
+    paused,
     z.tuple([z.literal('stale')]),
     z.tuple([z.literal('never'), count, count]),
     z.tuple([z.literal('rejected'), moment, count, count], useNumber),
@@ -90,6 +93,7 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
       case 'duplicate':
         return readDuplicate(raw);
       case 'rebuilding':
+      case 'paused':
       case 'stale':
         return { kind: raw[0] };
       case 'never':

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { LimitsReply, RestoreReply } from '../../../domain/gate-replies.ts';
-import type { LimitsInput, RestoreInput } from '../../../ports.ts';
+import type { LimitsReply, RestoreReply, SingleReply } from '../../../domain/gate-replies.ts';
+import type { Gate, LimitsInput, RestoreInput } from '../../../ports.ts';
 import { type In, logNames, member, nowOf } from '../cell.ts';
 import { limitLabel } from '../keys.ts';
 import { defineScript, type Script } from '../script.ts';
@@ -20,6 +20,10 @@ export const limitsScript: Script<In<LimitsInput>, LimitsReply> = defineScript({
         value === undefined ? [] : [`${name}:${label}`, value];
       return [...field('inSystem', limits.inSystem), ...field('running', limits.running)];
     }),
+    ...Object.entries(input.paused).flatMap(([name, { admission }]) => [
+      `paused:${limitLabel({ tier: 'pool', name })}`,
+      admission === 'continue' ? 1 : 2,
+    ]),
   ],
   schema: z.union([z.tuple([z.literal('applied')]), z.tuple([z.literal('older'), count])]),
   read: (raw): LimitsReply => (raw[0] === 'applied' ? { kind: 'applied' } : { kind: 'older', version: raw[1] }),
@@ -52,4 +56,13 @@ export const restoreScript: Script<In<RestoreInput>, RestoreReply> = defineScrip
   ],
   schema: z.tuple([z.enum(['restored', 'begun', 'begun_already', 'not_mine'])]),
   read: ([kind]): RestoreReply => ({ kind }),
+});
+
+export const singleScript: Script<In<Parameters<Gate['single']>[0]>, SingleReply> = defineScript({
+  name: 'single',
+  source: sources.single,
+  keys: ({ cell: { keys }, input }) => [keys.single(input.name)],
+  args: ({ input }) => [input.nonce, input.lastMs],
+  schema: z.tuple([z.enum(['mine', 'taken'])]),
+  read: ([kind]): SingleReply => ({ kind }),
 });

@@ -31,7 +31,6 @@ export const acquireScript: Script<In<Claim & AcquireInput>, AcquireReply> = def
     input.deadline,
     input.seatMs,
     input.epoch,
-    input.tiers[0]?.name ?? '',
     input.expectedBy ?? '',
     logNames(cell.keys, input.tiers),
     sharedTiers(input.tiers),

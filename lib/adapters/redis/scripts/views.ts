@@ -9,7 +9,9 @@ import { defineScript, type Script } from '../script.ts';
 import { sources } from '../sources.generated.ts';
 import { count, moment, tierArguments, tierKeys, tierUse, use, useNumber } from '../tier-arguments.ts';
 
-const observedTier = z.tuple([...use.def.items, count, useNumber, z.string()]);
+const observedTier = z.tuple([...use.def.items, count, useNumber, z.string(), z.int().min(0).max(2)]);
+/** As `lua/include/tiers.lua` numbers them; 0 is none. */
+const pauses = { 1: { admission: 'continue' }, 2: { admission: 'refuse' } } as const;
 
 export const observeScript: Script<In<ObserveInput>, Observation> = defineScript({
   name: 'observe',
@@ -26,12 +28,14 @@ export const observeScript: Script<In<ObserveInput>, Observation> = defineScript
     limitsVersion,
     rebuilding: epoch === 0,
     tiers: input.tiers.map((tier, index) => {
-      const [a, b, c, d, tasksRunning, ahead, oldest] = observedTier.parse(rest.slice(index * 7, index * 7 + 7));
+      const part = rest.slice(index * observedTier.def.items.length, (index + 1) * observedTier.def.items.length);
+      const [a, b, c, d, tasksRunning, ahead, oldest, paused] = observedTier.parse(part);
       return {
         ...tierUse(tier, [a, b, c, d]),
         tasksRunning,
         ...(ahead < 0 ? {} : { ahead }),
         ...(oldest === '' ? {} : { oldestWaiting: readMember(oldest).id }),
+        ...(paused === 1 || paused === 2 ? { paused: pauses[paused] } : {}),
       };
     }),
   }),

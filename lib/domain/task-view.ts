@@ -1,18 +1,19 @@
-import { isTerminal, reusableUntil, type TaskRecord } from '../domain/task-record.ts';
-import { type EpochMs, isoTime } from '../domain/time.ts';
-import type { Expectation } from '../operations/outlook.ts';
+import { type Delivery, isTerminal, reusableUntil, type TaskRecord } from './task-record.ts';
+import { type EpochMs, isoTime } from './time.ts';
 
 export function statusUrl({ id }: Pick<TaskRecord, 'id'>, baseUrl: string): string {
   return `${baseUrl}/v1/tasks/${id}`;
 }
 
-/** A task as its client sees it: `GET tasks/{id}`, a 202 and a reused 200 all have this shape. Absent members are left out. */
+/**
+ * A task as its client sees it: `GET tasks/{id}`, a 202, a reused 200 and what its callback is told all have this shape. Absent members are left out.
+ */
 export function taskView(
   record: TaskRecord,
   baseUrl: string,
   dedup?: 'miss' | 'joined' | 'reused',
 ): Record<string, unknown> {
-  const { id, api, pool, status, attempt, progress, result, error } = record;
+  const { id, api, pool, status, attempt, progress, result, error, callbackUrl, delivery } = record;
   return {
     id,
     status,
@@ -25,14 +26,14 @@ export function taskView(
     ...(progress === undefined ? {} : { progress }),
     ...(result === undefined ? {} : { result: JSON.parse(result) as unknown }),
     ...(error === undefined ? {} : { error }),
+    ...(callbackUrl === undefined ? {} : { callbackUrl }),
+    ...(delivery === undefined ? {} : { delivery: deliveryView(delivery) }),
     dedup: { ...(dedup === undefined ? {} : { kind: dedup }), ...dedupReceipt(record) },
   };
 }
 
-/** A place in line: `position` 1 is the next of its pool to start; `etaMs` is left out where nothing can be told. */
-export function queueView({ position, eta }: Expectation): Record<string, unknown> {
-  if (eta.kind === 'unknown') return { position };
-  return { position, etaMs: { p50: eta.p50, p90: eta.p90 }, basis: eta.kind };
+function deliveryView({ status, attempts, nextAt, problem }: Delivery): Record<string, unknown> {
+  return { status, attempts, ...moments({ nextAt }), ...(problem === undefined ? {} : { problem }) };
 }
 
 /**

@@ -1,0 +1,161 @@
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+} from '@aws-sdk/client-dynamodb';
+import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
+import * as z from 'zod';
+import { toTaskId } from '../../domain/task-id.ts';
+import { type EpochMs, toEpochMs } from '../../domain/time.ts';
+import type { DeadKey, Records, RedriveJob, Unreadable } from '../../ports.ts';
+import { createTask } from './create.ts';
+import { deadShard, deadShards, readTaskKey, ttl } from './item.ts';
+import { readMerged } from './pages.ts';
+import { transition } from './transition.ts';
+
+type DeadLetterRecords = Pick<
+  Records,
+  | 'dead'
+  | 'countDead'
+  | 'redrive'
+  | 'markRedriven'
+  | 'keepUnreadable'
+  | 'readUnreadable'
+  | 'readRedrive'
+  | 'writeRedrive'
+>;
+
+const indexKey = z.object({ pk: z.string() });
+const moment = z.number().transform(toEpochMs);
+const unreadable = z.object({
+  id: z.string(),
+  queue: z.string(),
+  body: z.string(),
+  finishedAt: moment,
+  expiresAt: moment,
+});
+const filter = z.object({
+  ids: z.array(z.string().transform(toTaskId)).optional(),
+  api: z.string().optional(),
+  pool: z.string().optional(),
+  tenant: z.string().optional(),
+  code: z.string().optional(),
+  after: moment.optional(),
+  before: moment.optional(),
+});
+const job = z.object({
+  id: z.string(),
+  changes: z.int(),
+  status: z.enum(['running', 'done', 'stopped']),
+  filter: z.string().transform((text) => filter.parse(JSON.parse(text))),
+  perSecond: z.number(),
+  startedAt: moment,
+  startedBy: z.string(),
+  endedAt: moment.optional(),
+  redriven: z.int(),
+  joined: z.int(),
+  refused: z.int(),
+});
+const unreadablePrefix = 'U#';
+
+/** Dead letters: tasks that were given up, messages nobody could read, and the redrive that does such tasks again. */
+export function dynamoDeadLetters({
+  client,
+  table,
+  stage,
+  now,
+}: {
+  client: DynamoDBClient;
+  table: string;
+  stage: string;
+  now: () => EpochMs;
+}): DeadLetterRecords {
+  const jobKey = { pk: `S#${stage}#0#redrive` };
+
+  async function get(key: { pk: string }): Promise<Record<string, unknown> | undefined> {
+    const { Item } = await client.send(
+      new GetItemCommand({ TableName: table, Key: marshall(key), ConsistentRead: true }),
+    );
+    return Item && unmarshall(Item);
+  }
+
+  async function putIf(item: object, condition: string, values?: object): Promise<boolean> {
+    try {
+      await client.send(
+        new PutItemCommand({
+          TableName: table,
+          Item: marshall(item, { removeUndefinedValues: true }),
+          ConditionExpression: condition,
+          ...(values === undefined ? {} : { ExpressionAttributeValues: marshall(values) }),
+        }),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return false;
+      throw error;
+    }
+  }
+
+  return {
+    async dead(page) {
+      const dead = { index: 'dead', hash: 'deadShard', sort: 'finishedAt', shards: deadShards() };
+      const { keys, positions } = await readMerged(client, table, dead, page);
+      return { letters: keys.map((key) => readDeadKey(indexKey.parse(key).pk)), positions };
+    },
+    async countDead() {
+      const counts = deadShards().map(async (shard) => {
+        const { Count = 0, LastEvaluatedKey } = await client.send(
+          new QueryCommand({
+            TableName: table,
+            IndexName: 'dead',
+            Select: 'COUNT',
+            KeyConditionExpression: 'deadShard = :shard',
+            ExpressionAttributeValues: marshall({ ':shard': shard }),
+          }),
+        );
+        return { count: Count, atLeast: LastEvaluatedKey !== undefined };
+      });
+      const all = await Promise.all(counts);
+      return { count: all.reduce((sum, { count }) => sum + count, 0), atLeast: all.some(({ atLeast }) => atLeast) };
+    },
+    redrive: (record, options) => createTask(client, table, record, options),
+    markRedriven: (key, as) =>
+      transition(client, table, key, {
+        when: { status: 'failed', deadShard: true },
+        set: { redrivenAs: as },
+        add: { revision: 1 },
+        remove: ['deadShard'],
+        isOwn: ({ redrivenAs }) => redrivenAs === as,
+      }),
+    async keepUnreadable(message) {
+      const place = {
+        pk: unreadablePrefix + message.id,
+        deadShard: deadShard(message.id),
+        ttl: ttl(message.expiresAt),
+      };
+      await putIf({ ...message, ...place }, 'attribute_not_exists(pk)');
+    },
+    async readUnreadable(id): Promise<Unreadable | undefined> {
+      const stored = await get({ pk: unreadablePrefix + id });
+      const read = stored && unreadable.parse(stored);
+      return read !== undefined && read.expiresAt > now() ? read : undefined;
+    },
+    async readRedrive(): Promise<RedriveJob | undefined> {
+      const stored = await get(jobKey);
+      return stored && job.parse(stored);
+    },
+    writeRedrive(next, seen) {
+      const item = { ...jobKey, ...next, filter: JSON.stringify(next.filter) };
+      if (seen === undefined) return putIf(item, 'attribute_not_exists(pk)');
+      return putIf(item, 'id = :id AND changes = :changes', { ':id': seen.id, ':changes': seen.changes });
+    },
+  };
+}
+
+function readDeadKey(pk: string): DeadKey {
+  return pk.startsWith(unreadablePrefix)
+    ? { kind: 'unreadable', id: pk.slice(unreadablePrefix.length) }
+    : { kind: 'task', ...readTaskKey(pk) };
+}

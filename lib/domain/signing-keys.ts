@@ -1,0 +1,18 @@
+import { hkdfSync } from 'node:crypto';
+
+const keyBytes = 32;
+
+/** The secret that a tenant's webhooks are signed with, in the form of Standard Webhooks: `whsec_` and 32 bytes in base64. */
+export function webhookSecret(master: string, tenant: string): string {
+  return `whsec_${derive(master, `webhook|${tenant}`).toString('base64')}`;
+}
+
+/** The key that the cursors of lists are signed with. */
+export function cursorKey(master: string): Buffer {
+  return derive(master, 'cursor');
+}
+
+/** One master secret, a key for each purpose: none tells another, or the master. HKDF (RFC 5869) with SHA-256, without salt. */
+function derive(master: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', master, '', purpose, keyBytes));
+}

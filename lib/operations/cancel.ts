@@ -1,0 +1,31 @@
+import { skewMs } from '../domain/protocol.ts';
+import { endOf, isTerminal, type TaskRecord } from '../domain/task-record.ts';
+import { addMs, minute } from '../domain/time.ts';
+import type { TaskKey } from '../ports.ts';
+import { afterEnd, type EndDeps } from './end.ts';
+
+/** `cancelled`: by this call or an earlier one. `finished`: the task ended otherwise first, and stays as it is. */
+export type Cancelled =
+  | { readonly kind: 'cancelled'; readonly record: TaskRecord }
+  | { readonly kind: 'finished'; readonly record: TaskRecord }
+  | { readonly kind: 'absent' };
+
+/**
+ * Ends an open task as cancelled. One conditional write decides between this and every other end; the seat goes back in the same call. A handler that
+ * runs learns it at its next heartbeat: its slot stays until it has stopped, so the record keeps its holder and stays among the open tasks until the
+ * lease is over, for reconcile to look.
+ */
+export async function cancel(deps: EndDeps, key: TaskKey): Promise<Cancelled> {
+  const seen = await deps.records.read(key);
+  if (seen === undefined) return { kind: 'absent' };
+  if (isTerminal(seen.status)) return { kind: seen.status === 'cancelled' ? 'cancelled' : 'finished', record: seen };
+  const now = deps.clock.now();
+  const leaseMs = deps.weir.pools[seen.pool]?.leaseMs ?? minute;
+  const written = await deps.records.cancel(key, endOf(seen, now), addMs(now, leaseMs + skewMs));
+  const { record } = written;
+  if (record === undefined) return { kind: 'absent' };
+  if (written.kind === 'refused') return { kind: record.status === 'cancelled' ? 'cancelled' : 'finished', record };
+  await afterEnd(deps, record);
+  deps.log.info('cancelled', { taskId: record.id, attempt: record.attempt, status: seen.status });
+  return { kind: 'cancelled', record };
+}

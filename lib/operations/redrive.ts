@@ -1,0 +1,122 @@
+import { createDeadlineMs } from '../domain/protocol.ts';
+import type { TaskId } from '../domain/task-id.ts';
+import { judge, type TaskRecord } from '../domain/task-record.ts';
+import { addMs } from '../domain/time.ts';
+import { type Claim, Unavailable } from '../ports.ts';
+import { sendFirst } from './create.ts';
+import type { Deps } from './deps.ts';
+import { undoAdmission } from './release.ts';
+
+export type RedriveDeps = Pick<
+  Deps,
+  'weir' | 'gate' | 'records' | 'messages' | 'clock' | 'log' | 'newId' | 'metrics' | 'newNonce'
+>;
+
+/**
+ * What became of one dead task.
+ *
+ * - `redriven`  a new task does it again, with a new budget
+ * - `joined`    another task, posted since, answers the same request
+ * - `gone`      it is no dead letter any more
+ * - `refused`   its api is gone, or no limit could hold it: it stays a dead letter
+ * - `held`      a limit of its api or its client is full, or its request is being posted: worth another try later
+ * - `full`      its pool is full or paused, or Redis is being rebuilt: nothing of it can be redriven now
+ */
+export type Redriving = { readonly kind: 'redriven' | 'joined' | 'gone' | 'refused' | 'held' | 'full' };
+
+/** For the task that is named by the dedup key, and once more for one that took its place meanwhile. */
+const mostRounds = 3;
+
+/**
+ * Does a dead task again as a new one, through admission like any post. One transaction makes the new task, has the dedup key name it, and takes the
+ * dead one off the dead letters: done twice, it does nothing more.
+ */
+export async function redrive(deps: RedriveDeps, dead: TaskRecord): Promise<Redriving> {
+  if (deps.weir.tasks[dead.api] === undefined) return { kind: 'refused' };
+  const claim = { tenant: dead.tenant, id: deps.newId(), tiers: dead.tiers, permits: dead.permits };
+  const begunAt = deps.clock.now();
+  let seen = (await deps.records.readDedup(dead.dedupKey))?.taskId;
+  for (let round = 1; round <= mostRounds; round++) {
+    const other = await answering(deps, dead, seen);
+    if (other !== undefined) {
+      const marked = await deps.records.markRedriven(dead, other);
+      return { kind: marked.kind === 'written' ? 'joined' : 'gone' };
+    }
+    const { dedupKey, fingerprint } = dead;
+    const reply = await deps.gate.admit({ ...claim, dedupKey, fingerprint, replaces: seen ?? dead.id });
+    switch (reply.kind) {
+      case 'admitted': {
+        const record = again(dead, claim, reply, deps.weir.times.keepMs);
+        const made = await make(deps, record, { dead: dead.id, seen, deadline: addMs(begunAt, createDeadlineMs) });
+        if (made.kind !== 'taken') return made;
+        seen = made.taskId;
+        break;
+      }
+      case 'duplicate':
+        if (reply.creating) return { kind: 'held' };
+        seen = reply.taskId;
+        break;
+      case 'rejected':
+        return { kind: reply.tiers[reply.short]?.tier === 'pool' ? 'full' : 'held' };
+      case 'never':
+        return { kind: 'refused' };
+      case 'behind':
+      case 'paused':
+      case 'rebuilding':
+      case 'stale':
+        return { kind: 'full' };
+    }
+  }
+  return { kind: 'held' };
+}
+
+/** The task that the dedup key names, where it is another one and answers the request. */
+async function answering(deps: RedriveDeps, dead: TaskRecord, named: TaskId | undefined): Promise<TaskId | undefined> {
+  if (named === undefined || named === dead.id) return undefined;
+  const record = await deps.records.read({ tenant: dead.tenant, id: named });
+  return record !== undefined && judge(record, deps.clock.now()).kind !== 'replaceable' ? record.id : undefined;
+}
+
+type Admitted = Extract<Awaited<ReturnType<Deps['gate']['admit']>>, { kind: 'admitted' }>;
+
+/** What was asked, as new. */
+function again(dead: TaskRecord, { id }: Claim, { now, deadline, epoch }: Admitted, keepMs: number): TaskRecord {
+  const { tenant, api, pool, permits, tiers, input, inputDigest, files, dedupKey, fingerprint, reuseMs } = dead;
+  return {
+    ...{ tenant, id, api, pool, permits, tiers, input, inputDigest, files, dedupKey, fingerprint, reuseMs },
+    status: 'queued',
+    attempt: 0,
+    failures: 0,
+    lostLeases: 0,
+    burials: 0,
+    deadline,
+    dueAt: now,
+    sends: 1,
+    revision: 1,
+    epoch,
+    createdAt: now,
+    expiresAt: addMs(now, keepMs),
+    callbackUrl: dead.callbackUrl,
+    redriveOf: dead.id,
+  };
+}
+
+async function make(
+  deps: RedriveDeps,
+  record: TaskRecord,
+  options: Parameters<Deps['records']['redrive']>[1],
+): Promise<Redriving | { kind: 'taken'; taskId: TaskId }> {
+  try {
+    const made = await deps.records.redrive(record, options);
+    if (made.kind === 'created') {
+      await sendFirst(deps, record);
+      return { kind: 'redriven' };
+    }
+    await undoAdmission(deps, record, record.dedupKey);
+    return made.kind === 'gone' ? made : { kind: 'taken', taskId: made.taskId };
+  } catch (error) {
+    // After an unknown outcome nothing is given back: a late write must find its seat.
+    if (!(error instanceof Unavailable)) await undoAdmission(deps, record, record.dedupKey).catch(() => undefined);
+    throw error;
+  }
+}

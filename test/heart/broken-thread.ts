@@ -1,0 +1,2 @@
+// A heartbeat thread that cannot start.
+throw new Error('out of order');

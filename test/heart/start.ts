@@ -1,0 +1,17 @@
+/** What a worker's process is told when it starts, and its heartbeat thread with it, in `WEIR_TEST_START`. */
+export type Start = {
+  readonly ports: { readonly redis: number; readonly dynamodb: number; readonly sqsS3: number };
+  readonly stage: string;
+  readonly table: string;
+  readonly queueUrl: string;
+  readonly task: { readonly timeoutMs: number; readonly attempts: number };
+  /** The module of its thread, beside this one. */
+  readonly thread: 'thread.ts' | 'fragile-thread.ts' | 'broken-thread.ts';
+};
+
+/** What pool `p` of the test's system is. */
+export const pool = { running: 2, pending: 3, leaseMs: 3_000, heartbeatMs: 1_000 };
+
+export function readStart(): Start {
+  return JSON.parse(process.env.WEIR_TEST_START ?? 'null');
+}
