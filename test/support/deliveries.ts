@@ -14,6 +14,7 @@ import type { Worked } from '../../lib/operations/work.ts';
 import type { Records, TaskKey, Written } from '../../lib/ports.ts';
 import { readEndMessage } from '../../lib/queue/task-message.ts';
 import { defineTask } from '../../lib/task.ts';
+import { openReceiver } from './receiver.ts';
 import { awsClient, openRecords, taskRecord } from './records.ts';
 
 export const master = 'a master secret of a test';
@@ -105,4 +106,17 @@ export async function drainDeliveries(deliveries: Deliveries, deps = deliveries.
     else await deliveries.messages.setVisibility(deliveryQueue, handle, outcome.afterMs);
   }
   return worked;
+}
+
+/** Answers with each status in turn, and with the last from then on. */
+export function answering(...statuses: number[]) {
+  let calls = 0;
+  return openReceiver((_, response) => {
+    const status = statuses[Math.min(calls++, statuses.length - 1)] ?? 500;
+    response.writeHead(status, status === 429 ? { 'retry-after': '120' } : {}).end('whatever the receiver writes');
+  });
+}
+
+export async function deliveryOf({ deps }: Deliveries, key: Parameters<typeof deliver>[1]) {
+  return (await deps.records.read(key))?.delivery;
 }
