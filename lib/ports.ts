@@ -338,7 +338,7 @@ export type Log = {
 /** A service gave no answer within its time. Whether it acted is unknown. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable';
-  readonly service: 'redis' | 'dynamodb' | 'sqs' | 's3';
+  readonly service: 'redis' | 'dynamodb' | 'sqs' | 's3' | 'secrets';
 
   constructor(service: Unavailable['service'], message: string, cause?: unknown) {
     super(`${service}: ${message}`, { cause });

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { cursorKey, webhookSecret } from '../domain/signing-keys.ts';
 import { minute } from '../domain/time.ts';
 import type { Signing } from '../ports.ts';
+import { bounded } from './outage.ts';
 
 /** How long a master secret that was read is taken for the current one. */
 const keepMasterMs = 5 * minute;
@@ -15,10 +16,10 @@ export function secretPassword(client: SecretsManagerClient, arn: string): () =>
 /** The keys derived from `master` of a JSON secret. */
 export function signingKeys(client: SecretsManagerClient, arn: string): Signing {
   const master = secretMember(client, arn, 'master', keepMasterMs);
-  return {
+  return bounded('secrets', {
     webhookSecret: async (tenant) => webhookSecret(await master(), tenant),
     cursorKey: async () => cursorKey(await master()),
-  };
+  });
 }
 
 function secretMember(

@@ -4,15 +4,12 @@ import { taskStatuses } from '../domain/task-record.ts';
 import { taskView } from '../domain/task-view.ts';
 import type { Deps } from '../operations/deps.ts';
 import { type ListRequest, list } from '../operations/list.ts';
-import type { Positions } from '../ports.ts';
+import type { Positions, Signing } from '../ports.ts';
 import { json } from './answer.ts';
 import { malformed } from './problem.ts';
 import { queryMoment, tenantOf, wholeNumber } from './request.ts';
 
-export type CursorKey = {
-  /** What cursors are signed with. */
-  cursorKey(): Promise<Uint8Array>;
-};
+export type CursorKey = Pick<Signing, 'cursorKey'>;
 
 const mostOnPage = 100;
 const usualOnPage = 20;
