@@ -183,3 +183,30 @@ function sameShardId() {
     if (Number.parseInt(id.slice(-4), 16) % 4 === 0) return id;
   }
 }
+
+describe('the last write', () => {
+  test.each([undefined, 'https://example.com/hook'])(
+    'stands against a cancel, with callback %s',
+    async (callbackUrl) => {
+      const { records } = await openRecords();
+      const record = taskRecord({ callbackUrl });
+      await records.create(record, soon);
+      const end = { finishedAt: now, callbackUrl };
+      const expired = await records.expire(record, end);
+      expect(expired).toMatchObject({ kind: 'written', record: { status: 'expired' } });
+      expect(expired.record?.delivery).toEqual(callbackUrl && { status: 'pending', attempts: 0 });
+      expect(await records.cancel(record, end, now)).toMatchObject({ kind: 'refused', record: { status: 'expired' } });
+      expect(await records.giveUp(record, { code: 'x', message: 'y' }, end)).toMatchObject({ kind: 'refused' });
+      const open = await Promise.all([0, 1, 2, 3].map((shard) => records.open(shard)));
+      expect(open.flatMap(({ keys }) => keys)).toHaveLength(callbackUrl === undefined ? 0 : 1);
+    },
+  );
+
+  test('a burial counts from the number it saw', async () => {
+    const { records } = await openRecords();
+    const record = taskRecord();
+    await records.create(record, soon);
+    expect(await records.bury(record, now)).toMatchObject({ kind: 'written', record: { burials: 1 } });
+    expect(await records.bury(record, now)).toMatchObject({ kind: 'refused', record: { burials: 1 } });
+  });
+});
