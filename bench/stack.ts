@@ -65,11 +65,15 @@ try {
   console.log(`\n${tasks} probes of ${workMs} ms, ideal ${(tasks * workMs) / 2} ms, medians of ${rounds}`);
   console.log(`  two slots, four consumers   ${median(slots)} ms`);
   console.log(`  two consumers, no limit     ${median(consumers)} ms`);
-  console.log(`  ratio                       ${(median(slots) / median(consumers)).toFixed(3)}   (wanted: at most 1.2)`);
+  console.log(
+    `  ratio                       ${(median(slots) / median(consumers)).toFixed(3)}   (wanted: at most 1.2)`,
+  );
   console.log(`\n${tasks} probes of 0 ms on six slots, medians of ${rounds}`);
   console.log(`  pool limit alone            ${median(off)} ms`);
   console.log(`  limits on all four tiers    ${median(on)} ms`);
-  console.log(`  cost                        ${((median(on) / median(off) - 1) * 100).toFixed(1)} %   (wanted: at most 5 %)`);
+  console.log(
+    `  cost                        ${((median(on) / median(off) - 1) * 100).toFixed(1)} %   (wanted: at most 5 %)`,
+  );
 } finally {
   await stack.stop();
   rmSync(folder, { recursive: true, force: true });

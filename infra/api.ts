@@ -32,6 +32,7 @@ export class Api extends Construct {
   readonly baseUrl: string;
   readonly admit: WeirFunction<'admit'>;
   readonly status: WeirFunction<'status'>;
+  readonly upload: WeirFunction<'upload'>;
   readonly control: WeirFunction<'control'>;
 
   constructor(scope: Construct, id: string, { weir, functions, state }: ApiProps) {
@@ -53,16 +54,17 @@ export class Api extends Construct {
     this.admit = new WeirFunction(this, {
       base: functions,
       name: 'admit',
-      description: 'Decides a posted task and records it',
+      description: 'Decides a posted task, or what an event asks for, and records it',
       memoryMb: 1_024,
       timeoutMs: longPollTimeoutMs,
       network,
       connect: (fn) => ({
         ...cache.grantUse(fn),
         ...tasks.grantCreate(fn),
-        ...files.grantKeepInputs(fn),
+        ...files.grantKeepFiles(fn),
         ...queues.grantSend(fn),
         ...mend.grantSend(fn),
+        ...signing.grantRead(fn),
         WEIR_BASE_URL: this.baseUrl,
       }),
     });
@@ -79,6 +81,19 @@ export class Api extends Construct {
         ...cache.grantUse(fn),
         ...tasks.grantRead(fn),
         ...signing.grantRead(fn),
+        WEIR_BASE_URL: this.baseUrl,
+      }),
+    });
+    this.upload = new WeirFunction(this, {
+      base: functions,
+      name: 'upload',
+      description: 'Names uploads, and signs the URLs that their bytes are sent to and results are read from',
+      memoryMb: 512,
+      timeoutMs: 10_000,
+      connect: (fn) => ({
+        ...tasks.grantUploads(fn),
+        ...files.grantTakeUploads(fn),
+        ...files.grantReadResults(fn),
         WEIR_BASE_URL: this.baseUrl,
       }),
     });
@@ -105,17 +120,24 @@ export class Api extends Construct {
   private route(root: IResource, operators: IAuthorizer): void {
     const v1 = root.addResource('v1');
     answer(v1.addResource('{group}').addResource('{name}').addResource('tasks'), 'POST', this.admit);
+    answer(v1.addResource('hooks').addResource('{source}'), 'POST', this.admit);
     const tasks = v1.addResource('tasks');
     answer(tasks, 'GET', this.status);
     const task = tasks.addResource('{id}');
     answer(task, 'GET', this.status);
     answer(task, 'DELETE', this.control);
+    answer(task.addResource('result'), 'GET', this.upload);
+    const uploads = v1.addResource('uploads');
+    answer(uploads, 'POST', this.upload);
+    const upload = uploads.addResource('{id}');
+    for (const method of ['GET', 'DELETE']) answer(upload, method, this.upload);
     answer(v1.addResource('queue').addResource('status'), 'GET', this.control);
     const operator = v1.addResource('operator');
     const limits = operator.addResource('limits');
     for (const method of ['GET', 'PATCH', 'PUT']) answer(limits, method, this.control, operators);
     answer(operator.addResource('slots'), 'GET', this.control, operators);
-    answer(operator.addResource('webhook-secret'), 'GET', this.control, operators);
+    for (const secret of ['webhook-secret', 'hook-secret'])
+      answer(operator.addResource(secret), 'GET', this.control, operators);
     const pool = operator.addResource('pools').addResource('{pool}');
     for (const change of ['pause', 'resume']) answer(pool.addResource(change), 'POST', this.control, operators);
     const dead = operator.addResource('dead-letters');

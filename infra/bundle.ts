@@ -4,12 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { type BuildOptions, build, formatMessages, type Message, type Metafile, type Plugin } from 'esbuild';
 import { type FunctionName, settings } from '../lib/settings.ts';
+import { carryFiles } from './bundle-files.ts';
 
 /** Gives each function its code. */
 export type FunctionCode = (name: FunctionName) => Code;
 
 export type BundleOptions = {
-  /** Gets one folder per function, `<folder>/<name>/index.mjs` and its chunks; that of `work` also has its thread's `heartbeat.mjs`. */
+  /** Gets one folder per function, `<folder>/<name>/index.mjs` and its chunks; that of `work` also has its thread's `heartbeat.mjs` and its tasks' `files`. */
   readonly folder: string;
   /** Where the source of a function, or of its thread, is. */
   readonly entry?: (name: FunctionName | typeof thread) => string;
@@ -49,9 +50,10 @@ export async function bundle({
     throw new BundleError(`no such file: ${missing.map((file) => relative(project, file)).join(', ')}`);
   }
   const sizes = names.map(async (name) => {
-    const plugins = name === runner ? [] : [leaveOutRun(tasks)];
+    const outdir = join(folder, name);
+    const plugins = [name === runner ? carryFiles({ project, tasks, outdir }) : leaveOutRun(tasks)];
     const entryPoints = { index: entry(name), ...(name === runner ? { [thread]: entry(thread) } : {}) };
-    const metafile = await run({ entryPoints, outdir: join(folder, name), plugins });
+    const metafile = await run({ entryPoints, outdir, plugins });
     if (name !== runner) refuseHeavyTasks(metafile, tasks);
     return [name, startBytes(metafile)] as const;
   });

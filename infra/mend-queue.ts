@@ -5,7 +5,7 @@ import { allow } from './allow.ts';
 import { SourceQueue } from './source-queue.ts';
 
 /** A rebuild waits 15 s before it reads, and then puts back every open record's seat. */
-export const reconcileTimeoutMs = 120_000;
+export const reconcileTimeoutMs = 300_000;
 /** A wake-up that failed this often is no news any more: the schedule starts `reconcile` each minute. */
 const maxReceiveCount = 5;
 

@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import type { Variables } from '../lib/settings.ts';
 import { allow } from './allow.ts';
 
-/** The one secret that the keys of webhooks and of cursors are derived from. */
+/** The one secret that the keys of webhooks, hooks and cursors are derived from. */
 export class Signing extends Construct {
   private readonly secret: Secret;
 
@@ -13,7 +13,7 @@ export class Signing extends Construct {
     super(scope, id);
     this.secret = new Secret(this, 'master', {
       secretName: `weir-${stage}-signing`,
-      description: 'What webhooks and cursors are signed with is derived from it',
+      description: 'What webhooks and cursors are signed with, and the secrets of hooks, are derived from it',
       generateSecretString: {
         secretStringTemplate: '{}',
         generateStringKey: 'master',
@@ -24,7 +24,7 @@ export class Signing extends Construct {
     Validations.of(this.secret).acknowledge({
       id: 'AwsSolutions-SMG4',
       reason:
-        'Receivers hold what is derived from it, so people change it; docs/runbook.md#change-the-signing-secret says how.',
+        'Receivers and senders hold what is derived from it, so people change it; docs/runbook.md#change-the-signing-secret says how.',
     });
   }
 

@@ -25,7 +25,7 @@ export class WeirStack extends Stack {
     const functions: FunctionBase = { stage, code, limits: limitVariables(environment) };
     const state = new State(this, 'state', { weir, stage });
     const api = new Api(this, 'api', { weir, functions, state });
-    const workers = new Workers(this, 'workers', { weir, functions, state });
+    const workers = new Workers(this, 'workers', { weir, functions, state, environment });
     new Deliveries(this, 'deliveries', { functions, state, baseUrl: api.baseUrl });
     new Watch(this, 'watch', { stage, state, api, workers });
     writeOutputs(this, api);

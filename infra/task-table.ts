@@ -42,6 +42,11 @@ export class TaskTable extends Construct {
     return this.grant(fn, 'GetItem', 'PutItem', 'UpdateItem');
   }
 
+  /** Names uploads and forgets them, and reads the tasks whose results are asked for. */
+  grantUploads(fn: IGrantable): TableVariables {
+    return this.grant(fn, 'GetItem', 'PutItem', 'DeleteItem');
+  }
+
   /** Moves records on; cannot make or delete one. */
   grantChange(fn: IGrantable): TableVariables {
     return this.grant(fn, 'GetItem', 'UpdateItem');

@@ -9,16 +9,23 @@ import { type FunctionBase, WeirFunction } from './function.ts';
 import { reconcileTimeoutMs } from './mend-queue.ts';
 import { poolsInUse } from './network.ts';
 import type { State } from './state.ts';
+import { grantTaskSettings } from './task-settings.ts';
 import { buryTimeoutMs } from './work-queue.ts';
 import { workTimeoutMs } from './work-timeout.ts';
 
-export type WorkersProps = { readonly weir: Weir; readonly functions: FunctionBase; readonly state: State };
+export type WorkersProps = {
+  readonly weir: Weir;
+  readonly functions: FunctionBase;
+  readonly state: State;
+  /** Where the settings of task types are looked for. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+};
 
 /** What runs without a client waiting: one `work` function per pool in use, and `reconcile` every minute and when it is woken. */
 export class Workers extends Construct {
   readonly reconcile: WeirFunction<'reconcile'>;
 
-  constructor(scope: Construct, id: string, { weir, functions, state }: WorkersProps) {
+  constructor(scope: Construct, id: string, { weir, functions, state, environment }: WorkersProps) {
     super(scope, id);
     const pools = new Map(poolsInUse(weir).map((pool) => [pool.name, pool]));
     for (const queue of state.queues.all) {
@@ -36,13 +43,14 @@ export class Workers extends Construct {
         connect: (fn) => ({
           ...state.cache.grantUse(fn),
           ...state.tasks.grantChange(fn),
-          ...state.files.grantReadInputs(fn),
+          ...state.files.grantWork(fn),
           ...state.queues.grantSendTo(fn, queue),
           ...state.mend.grantSend(fn),
           ...state.deliveries.grantSend(fn),
           WEIR_POOL: pool.name,
         }),
       });
+      grantTaskSettings(work, weir, pool.name, environment);
       // One message at a time: each is a long attempt with a lease of its own. The event source, not the function, bounds how many run.
       work.addEventSource(
         new SqsEventSource(queue.queue, {

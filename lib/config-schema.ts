@@ -1,6 +1,9 @@
 import * as z from 'zod';
 import { $ZodType } from 'zod/v4/core';
 import { day, hour, minute, second } from './domain/time.ts';
+import { hookFaults, hooks } from './hook-schema.ts';
+import { limitVariablePrefixes } from './limit-variables.ts';
+import { costs, rateRuleFaults, rates } from './rate-schema.ts';
 import type { TaskDefinition } from './task.ts';
 
 /** First path segments that Weir answers itself, so no api's group may take them. */
@@ -71,6 +74,13 @@ const fileField = z
   .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, 'expected 1 to 64 letters, digits, _ or -, a letter first')
   .refine((name) => name !== 'input' && name !== 'options', 'expected a name other than input and options');
 
+const taskVariable = z
+  .string()
+  .regex(/^WEIR_[A-Z][A-Z0-9_]{0,60}$/, 'expected WEIR_ and capitals, digits and _')
+  .refine((name) => !limitVariablePrefixes.some((prefix) => name.startsWith(prefix)), {
+    error: `expected a name that sets no limit (${limitVariablePrefixes.join(', ')})`,
+  });
+
 export const task = z.looseObject({
   api: apiName,
   pool: poolName,
@@ -106,6 +116,18 @@ export const task = z.looseObject({
       fields: z.array(z.string().min(1)).min(1).max(100).optional(),
     })
     .prefault({}),
+  costs: costs.optional(),
+  result: z
+    .strictObject({
+      keepMs: z
+        .int()
+        .min(second)
+        .max(90 * day)
+        .optional(),
+    })
+    .prefault({}),
+  settings: z.array(taskVariable).max(50).default([]),
+  secrets: z.array(taskVariable).max(50).default([]),
   run: z.custom<TaskDefinition['run']>((value) => typeof value === 'function', 'expected a function'),
 });
 
@@ -121,12 +143,15 @@ export const times = z
     maxReceiveCount: z.int().min(3).max(1_000).default(100),
     keepMs: z
       .int()
-      .min(hour)
+      .min(day)
       .max(90 * day)
       .default(7 * day),
   })
   .check((ctx) => {
-    const { startWindowMs, resendAgeMs } = ctx.value;
+    const { startWindowMs, resendAgeMs, keepMs } = ctx.value;
+    // Its last attempt, and the tries to tell a callback of its end, lie between a task's latest start and its record's end.
+    if (keepMs < startWindowMs + day)
+      fault(ctx, 'keepMs', `expected at least startWindowMs and a day (${startWindowMs + day}), got ${keepMs}`);
     const least = resendAgeMs + 2 * reconcilePeriodMs;
     if (startWindowMs <= least) {
       fault(
@@ -151,13 +176,15 @@ export const config = z
     apis: z.record(apiName, clientLimits).default({}),
     tenant: clientLimits.default({}),
     ip: clientLimits.default({}),
+    rates: rates.prefault({}),
+    hooks: hooks.prefault({}),
     times: times.prefault({}),
     callbacks: callbacks.prefault({}),
     reserved: reserved.default({}),
     tasks: z.array(task).min(1),
   })
   .check((ctx) => {
-    const { pools, apis, tasks } = ctx.value;
+    const { pools, apis, rates, hooks, tasks, times } = ctx.value;
     const names = tasks.map((each) => each.api);
     tasks.forEach((each, index) => {
       const at = pools[each.pool];
@@ -167,11 +194,18 @@ export const config = z
         const most = `expected at most what pool ${each.pool} runs (${at.running})`;
         fault(ctx, ['tasks', index, 'permits'], `${most}, got ${each.permits}`);
       }
+      const { keepMs } = each.result;
+      if (keepMs !== undefined && keepMs > times.keepMs) {
+        const most = `expected at most times.keepMs (${times.keepMs})`;
+        fault(ctx, ['tasks', index, 'result', 'keepMs'], `${most}, got ${keepMs}`);
+      }
       if (names.indexOf(each.api) !== index) fault(ctx, ['tasks', index, 'api'], `${each.api} is defined twice`);
     });
     for (const api of Object.keys(apis)) {
       if (!names.includes(api)) fault(ctx, ['apis', api], `expected an api among the tasks (${names.join(', ')})`);
     }
+    for (const { path, message } of [...rateRuleFaults(rates, tasks), ...hookFaults(hooks, tasks)])
+      fault(ctx, path, message);
   });
 
 function fault(ctx: { issues: unknown[]; value: unknown }, path: string | (string | number)[], message: string): void {

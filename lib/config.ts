@@ -7,8 +7,11 @@ import {
   type task as taskSchema,
   type times as timesSchema,
 } from './config-schema.ts';
+import type { RateRules } from './domain/rates.ts';
 import type { Limits } from './domain/tiers.ts';
+import type { Hook, HookSource } from './hook-schema.ts';
 import { applyLimitVariables } from './limit-variables.ts';
+import type { RateRuleSource } from './rate-schema.ts';
 import type { TaskDefinition } from './task.ts';
 
 export { attemptMarginMs, reconcilePeriodMs, seatMarginMs } from './config-schema.ts';
@@ -21,6 +24,8 @@ export type WeirConfig<Pool extends string = string> = {
   readonly apis?: Readonly<Record<string, LimitPair>>;
   readonly tenant?: LimitPair;
   readonly ip?: LimitPair;
+  readonly rates?: Readonly<Record<string, RateRuleSource>>;
+  readonly hooks?: Readonly<Record<string, HookSource>>;
   readonly times?: z.input<typeof timesSchema>;
   readonly callbacks?: { readonly trustedOrigins?: readonly string[] };
   readonly reserved?: { readonly status?: number };
@@ -35,6 +40,8 @@ export type Weir = {
   readonly callbacks: z.output<typeof callbacksSchema>;
   readonly reserved: z.output<typeof reservedSchema>;
   readonly limits: Limits;
+  readonly rates: RateRules;
+  readonly hooks: Readonly<Record<string, Hook>>;
 };
 export type Pool = z.output<typeof poolSchema> & { readonly name: string };
 export type Task = z.output<typeof taskSchema>;
@@ -59,13 +66,15 @@ export function checkConfig(source: WeirConfig, variables: Readonly<Record<strin
   if (overridden.kind === 'faults') throw new ConfigError(overridden.faults);
   const parsed = config.safeParse(overridden.config);
   if (!parsed.success) throw new ConfigError(parsed.error.issues.map((issue) => describe(issue, overridden.config)));
-  const { pools, apis, tenant, ip, tasks, times, callbacks, reserved } = parsed.data;
+  const { pools, apis, tenant, ip, rates, hooks, tasks, times, callbacks, reserved } = parsed.data;
   return {
     pools: Object.fromEntries(Object.entries(pools).map(([name, value]) => [name, { ...value, name }])),
     tasks: Object.fromEntries(tasks.map((each) => [each.api, each])),
     times,
     callbacks,
     reserved,
+    rates,
+    hooks,
     limits: {
       pools: Object.fromEntries(
         Object.entries(pools).map(([name, { running, pending }]) => [name, { running, inSystem: running + pending }]),

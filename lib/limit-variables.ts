@@ -6,11 +6,18 @@ type Overridden = { kind: 'config'; config: WeirConfig } | { kind: 'faults'; fau
 const trustedOrigins = 'WEIR_CALLBACKS_TRUSTED_ORIGINS';
 
 /** Prefixes of the environment variables that override the configuration; the stack hands variables with these to every function. */
-export const limitVariablePrefixes = ['WEIR_POOLS_', 'WEIR_APIS_', 'WEIR_TENANT_', 'WEIR_IP_', 'WEIR_CALLBACKS_'];
+export const limitVariablePrefixes = [
+  'WEIR_POOLS_',
+  'WEIR_APIS_',
+  'WEIR_TENANT_',
+  'WEIR_IP_',
+  'WEIR_RATES_',
+  'WEIR_CALLBACKS_',
+];
 
 /**
  * Sets limits from environment variables, one per limit: the path in the config in capitals, words joined by `_`.
- * `WEIR_POOLS_EXAMPLES_RUNNING=2`, `WEIR_APIS_EXAMPLES_PROBE_IN_SYSTEM=5`, `WEIR_IP_IN_SYSTEM=2`. One more replaces the origins that callbacks may
+ * `WEIR_POOLS_EXAMPLES_RUNNING=2`, `WEIR_APIS_EXAMPLES_PROBE_IN_SYSTEM=5`, `WEIR_IP_IN_SYSTEM=2`, `WEIR_RATES_SUBMIT_IP_LIMIT=20`. One more replaces the origins that callbacks may
  * always reach: `WEIR_CALLBACKS_TRUSTED_ORIGINS=http://127.0.0.1:4000,https://hooks.internal`. A name that fits neither is a fault.
  */
 export function applyLimitVariables(
@@ -24,6 +31,7 @@ export function applyLimitVariables(
     apis: Object.fromEntries(Object.entries(source.apis ?? {}).map(([name, limits]) => [name, { ...limits }])),
     tenant: { ...source.tenant },
     ip: { ...source.ip },
+    rates: Object.fromEntries(Object.entries(source.rates ?? {}).map(([name, rule]) => [name, { ...rule }])),
   };
   const faults: string[] = [];
   for (const [name, text] of Object.entries(variables)) {
@@ -34,7 +42,8 @@ export function applyLimitVariables(
     }
     const path = paths.get(name);
     if (path === undefined) faults.push(`${name}: names no limit; known are ${[...paths.keys()].join(', ')}`);
-    else if (!/^\d{1,7}$/.test(text)) faults.push(`${name}: expected a whole number, got ${JSON.stringify(text)}`);
+    else if (path.at(-1) === 'algorithm') setAt(config, path, text);
+    else if (!/^\d{1,10}$/.test(text)) faults.push(`${name}: expected a whole number, got ${JSON.stringify(text)}`);
     else setAt(config, path, Number(text));
   }
   return faults.length > 0 ? { kind: 'faults', faults } : { kind: 'config', config };
@@ -60,7 +69,10 @@ function limitPaths(source: WeirConfig): string[][] {
     [tier, 'running'],
     [tier, 'inSystem'],
   ]);
-  return [...pools, ...apis, ...clients];
+  const rates = Object.keys(source.rates ?? {}).flatMap((name) =>
+    ['algorithm', 'limit', 'periodMs', 'burst'].map((member) => ['rates', name, member]),
+  );
+  return [...pools, ...apis, ...clients, ...rates];
 }
 
 function variableName(path: readonly string[]): string {
@@ -68,7 +80,7 @@ function variableName(path: readonly string[]): string {
   return `WEIR_${words.join('_')}`.toUpperCase();
 }
 
-function setAt(target: object, path: readonly string[], value: number): void {
+function setAt(target: object, path: readonly string[], value: number | string): void {
   let at = target as Record<string, unknown>;
   for (const part of path.slice(0, -1)) {
     at[part] ??= {};

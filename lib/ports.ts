@@ -10,15 +10,19 @@ import type {
   Observation,
   PeekReply,
   PoolTimes,
+  RateReply,
   ReleaseReply,
   RestoreReply,
+  SettleReply,
   SingleReply,
 } from './domain/gate-replies.ts';
 import type { Overrides, Paused } from './domain/live-limits.ts';
+import type { Charge, RateAsk, RateNumbers } from './domain/rates.ts';
 import type { TaskId } from './domain/task-id.ts';
 import type { Delivery, End, Outcome, TaskFault, TaskRecord } from './domain/task-record.ts';
 import type { Tier, TierLimits } from './domain/tiers.ts';
 import type { EpochMs } from './domain/time.ts';
+import type { Declared, StoredContent, StoredObject, Upload, UploadKey } from './domain/upload.ts';
 import type { WebhookRequest } from './domain/webhook.ts';
 
 /** What of a task the gate needs to find and count its leases. */
@@ -35,6 +39,10 @@ export type Gate = {
   admit(input: AdmitInput): Promise<AdmitReply>;
   /** Counts a refusal: `k` is its place among those that wait for a seat of that tier. */
   refuse(input: RefuseInput): Promise<{ readonly k: number }>;
+  /** Checks and charges rate rules alone, all or nothing. It is never sent again: after a lost reply it may have charged. */
+  rate(input: RateInput): Promise<RateReply>;
+  /** Corrects what a task was charged: idempotent, and with `over` for the last time. */
+  settle(input: SettleInput): Promise<SettleReply>;
   confirm(input: ConfirmInput): Promise<ConfirmReply>;
   acquire(input: Claim & AcquireInput): Promise<AcquireReply>;
   extend(input: Claim & { nonce: string; leaseMs: number }): Promise<ExtendReply>;
@@ -43,6 +51,11 @@ export type Gate = {
   /** Does this attempt still hold live slots? */
   alive(input: Claim & { nonce: string }): Promise<AliveReply>;
   observe(input: ObserveInput): Promise<Observation>;
+  /**
+   * Takes the seats of these tasks from every client's tier, whoever that client is: for tasks without a record, of whom nobody knows it. Looks through
+   * all of the cell's keys, so it is for what a crash left alone.
+   */
+  dropClientSeats(tasks: readonly TaskKey[]): Promise<void>;
   /** One page of a tier's live seats, those that lapse first before the others. */
   seats(input: SeatsInput): Promise<{ readonly now: EpochMs; readonly tasks: readonly TaskKey[] }>;
   ledger(tiers: readonly Tier[]): Promise<Ledger>;
@@ -69,6 +82,18 @@ export type AdmitInput = Claim & {
    * for it any more.
    */
   readonly notAfter?: EpochMs | undefined;
+  /** Charged with the seats, or not at all. */
+  readonly rates?: readonly RateAsk[] | undefined;
+};
+/** `asks`: at least one. */
+export type RateInput = { readonly asks: readonly RateAsk[] };
+/** The charges of one task, and what each should have been (absent: as it is). What an earlier attempt says does not count any more. */
+export type SettleInput = {
+  readonly id: TaskId;
+  readonly charges: readonly Pick<Charge, 'rule' | 'identity'>[];
+  readonly amounts: Readonly<Record<string, number>>;
+  readonly attempt: number;
+  readonly over: boolean;
 };
 export type RefuseInput = { readonly tier: Tier; readonly everyMs: number };
 export type ConfirmInput = { readonly id: TaskId; readonly dedupKey: string; readonly fingerprint: string };
@@ -104,6 +129,8 @@ export type LimitsInput = {
   readonly version: number;
   readonly overrides: readonly { readonly tier: Tier; readonly limits: TierLimits }[];
   readonly paused: Paused;
+  /** Numbers in force of each rule that was changed live. */
+  readonly rates?: Readonly<Record<string, RateNumbers>> | undefined;
 };
 
 /**
@@ -165,24 +192,24 @@ export type Records = {
   expire(key: TaskKey & { deadline: EpochMs }, end: End): Promise<Written>;
   /** Any open status → cancelled. It stays among the open tasks, due at `dueAt`, when no slot of it may be left. */
   cancel(key: TaskKey, end: End, dueAt: EpochMs): Promise<Written>;
-  /** Queued and buried `burials` times: once more, and due now. */
-  bury(key: TaskKey & { burials: number }, dueAt: EpochMs): Promise<Written>;
+  /** Queued and buried `burials` times: once more, by message number `send`, and due now. */
+  bury(key: TaskKey & { burials: number }, send: number, dueAt: EpochMs): Promise<Written>;
   /** Queued and buried `burials` times: failed, a dead letter. */
   giveUp(key: TaskKey & { burials: number }, error: TaskFault, end: End): Promise<Written>;
   /** A terminal task that is still among the open ones: due again at `dueAt`. */
   lookAgain(key: TaskKey, status: TaskRecord['status'], dueAt: EpochMs): Promise<void>;
+  /** A cancelled task of whose attempt nothing is left. */
+  forgetHolder(key: TaskKey, holder: string): Promise<Written>;
   /** A terminal task, seen at this revision, of which nothing is left to do: no more among the open ones. */
   close(key: TaskKey, revision: number): Promise<Written>;
-  /** After a try to tell of the end: from the delivery that was `seen`. Due again at `next`, or no more among the open tasks. */
-  deliver(key: TaskKey, seen: Delivery, delivery: Delivery, next: EpochMs | 'close'): Promise<Written>;
-  /** Consistent reads of at most 100 tasks; those that are absent or expired are left out. */
+  /**
+   * After a try to tell of the end: from the delivery that was `seen`. Due again at `next`, or no more among the open tasks, or (`keep`) as it was.
+   */
+  deliver(key: TaskKey, seen: Delivery, delivery: Delivery, next: EpochMs | 'close' | 'keep'): Promise<Written>;
+  /** Consistent reads of at most 100 tasks; those that are absent, expired or written by another version in a form nobody here reads are left out. */
   readMany(keys: readonly TaskKey[]): Promise<TaskRecord[]>;
-  /** A tenant's tasks, the latest first, from an index: perhaps out of date. `ids` bounds them, both ends included. */
-  own(
-    tenant: string,
-    range: { from: string; to: string },
-    page: PageOf,
-  ): Promise<{ keys: TaskKey[]; positions?: Positions | undefined }>;
+  /** A tenant's tasks, the latest first, at most `limit`, from an index: perhaps out of date. `range` bounds their ids, both ends included. */
+  own(tenant: string, range: { from: string; to: string }, limit: number): Promise<TaskKey[]>;
   /** Dead letters, the latest first, from an index: perhaps out of date. */
   dead(page: PageOf): Promise<{ letters: DeadKey[]; positions?: Positions | undefined }>;
   /** How many dead letters the index has; `atLeast` where it did not count to the end. */
@@ -272,6 +299,8 @@ export type RedriveJob = {
   readonly redriven: number;
   readonly joined: number;
   readonly refused: number;
+  /** In the last pass: those that wait for a limit or for a pool that is paused. */
+  readonly held: number;
 };
 
 export type TaskMessage = TaskKey & { readonly send: number };
@@ -284,7 +313,7 @@ export type Messages = {
   /** Starts reconcile soon, because something is amiss that it mends. */
   wakeReconcile(): Promise<void>;
   /** Has the end of a task told to its callback. */
-  announce(key: TaskKey): Promise<void>;
+  announce(key: TaskKey, group: string): Promise<void>;
 };
 
 /** What is counted for operators; see docs/operations.md for each. */
@@ -298,18 +327,67 @@ export type MetricName =
   | 'retries_total'
   | 'reconcile_mended_total'
   | 'burials_total'
-  | 'deliveries_total';
+  | 'deliveries_total'
+  | 'failed_open_total';
 
 /** What waits in SQS, by pool. `deferred`: messages that are invisible, which are those that run and those that come back later. */
 export type Queues = {
   count(): Promise<Readonly<Record<string, { readonly invisible: number; readonly dead: number }>>>;
 };
 
-/** S3: inputs and, later, large results. */
+/** DynamoDB: what is known of uploads. Reads are consistent. */
+export type Uploads = {
+  create(upload: Upload): Promise<void>;
+  /** Also one whose time is over: its item stays for a while to say so. */
+  read(key: UploadKey): Promise<Upload | undefined>;
+  /** A task uses it, if it is there and its time is not over: from then on its object is not deleted with it. */
+  keep(key: UploadKey, at: { now: EpochMs; keptUntil: EpochMs }): Promise<{ readonly kind: 'kept' | 'gone' }>;
+  /** What was removed. */
+  remove(key: UploadKey): Promise<Upload | undefined>;
+  readContent(tenant: string, declared: Pick<Declared, 'sha256' | 'size'>): Promise<StoredContent | undefined>;
+  writeContent(
+    tenant: string,
+    declared: Pick<Declared, 'sha256' | 'size'>,
+    content: StoredContent,
+    expiresAt: EpochMs,
+  ): Promise<void>;
+};
+
+/** S3: inputs, uploads and large results. */
 export type Files = {
   put(key: string, bytes: Uint8Array, about: { mediaType: string; sha256: string }): Promise<void>;
-  get(key: string): Promise<Uint8Array>;
+  /** Bytes in memory or in a file of this machine; sent anew where a try had no answer. */
+  store(
+    key: string,
+    source:
+      | { readonly bytes: Uint8Array; readonly path?: undefined }
+      | { readonly path: string; readonly bytes?: undefined },
+    about: { mediaType: string; maxBytes: number },
+    signal: AbortSignal,
+  ): Promise<
+    | { readonly kind: 'stored'; readonly size: number; readonly sha256: string }
+    | { readonly kind: 'too_large'; readonly size: number }
+  >;
+  look(key: string): Promise<StoredObject | undefined>;
+  /** The bytes that `look` described, from the first to the last, as they come. */
+  open(key: string, signal: AbortSignal): Promise<Opened>;
+  /** An uploaded object is no more deleted as unused. */
+  keep(key: string): Promise<void>;
   remove(keys: readonly string[]): Promise<void>;
+};
+export type Opened =
+  | ({ readonly kind: 'opened'; readonly bytes: AsyncIterable<Uint8Array> } & StoredObject)
+  | { readonly kind: 'absent' };
+
+/** URLs that let whoever has them do one thing with one object, for a while. */
+export type Links = {
+  /** Sends the declared bytes, once, with these very headers. */
+  upload(
+    key: string,
+    declared: Declared,
+    forMs: number,
+  ): Promise<{ readonly url: string; readonly headers: Readonly<Record<string, string>> }>;
+  download(key: string, as: { mediaType: string; disposition: string }, forMs: number): Promise<string>;
 };
 
 /**
@@ -325,7 +403,17 @@ export type Posted =
 export type Webhooks = { post(url: string, request: WebhookRequest): Promise<Posted> };
 
 /** The keys that are derived from the one master secret; see domain/signing-keys.ts. */
-export type Signing = { webhookSecret(tenant: string): Promise<string>; cursorKey(): Promise<Uint8Array> };
+export type Signing = {
+  webhookSecret(tenant: string): Promise<string>;
+  hookSecret(source: string): Promise<string>;
+  cursorKey(): Promise<Uint8Array>;
+};
+
+/** What task types read of their function's environment. */
+export type TaskSettings = {
+  setting(name: string): string | undefined;
+  secret(name: string): Promise<string | undefined>;
+};
 
 export type Clock = { now(): EpochMs; sleep(ms: number): Promise<void> };
 

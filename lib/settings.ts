@@ -30,8 +30,9 @@ const web = { WEIR_BASE_URL: z.url() };
  */
 export const settings = {
   authorize: z.object({ ...stage, WEIR_OPERATOR_SECRET_ARN: z.string().min(1) }),
-  admit: z.object({ ...stage, ...gate, ...records, ...queues, ...mend, ...files, ...web }),
+  admit: z.object({ ...stage, ...gate, ...records, ...queues, ...mend, ...files, ...signing, ...web }),
   status: z.object({ ...stage, ...gate, ...records, ...signing, ...web }),
+  upload: z.object({ ...stage, ...records, ...files, ...web }),
   control: z.object({
     ...stage,
     ...gate,

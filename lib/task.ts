@@ -1,10 +1,11 @@
 import type * as z from 'zod';
 
-/**
- * A task's input and its result, as JSON, are at most this large: both live in its record beside each other, whose ceiling in DynamoDB is 400 KB.
- */
+/** A task's input, as JSON, is at most this large: it lives in its record, whose ceiling in DynamoDB is 400 KB. */
 export const maxInputBytes = 64_000;
-export const maxResultBytes = 300_000;
+/** A result that is JSON is at most this large; what is larger is a `resultFile`. */
+export const maxResultBytes = 10_485_760;
+/** A result that is a file is at most this large: what S3 takes in one request. */
+export const maxResultFileBytes = 5_000_000_000;
 
 /** What one file part of a task may be. `maxBytes` is checked while the part is read, never by what the client says. */
 export type FileRule = {
@@ -14,14 +15,54 @@ export type FileRule = {
   readonly required?: boolean | undefined;
 };
 
-/** A file a client sent with its task. `bytes` reads it from the bucket and checks its SHA-256 on the way. */
+/**
+ * A file a client sent with its task. Reading it checks its SHA-256 on the way; one that is not the file that was sent fails the task, whatever the handler
+ * makes of it.
+ */
 export type TaskFile = {
   readonly name: string | undefined;
   readonly mediaType: string;
   readonly size: number;
   readonly sha256: string;
+  /** All of it, in memory. */
   bytes(): Promise<Uint8Array>;
+  /** Piece by piece, in little memory whatever its size; each call begins anew. `pipeline(file.stream(), createWriteStream(path))` makes it a local file. */
+  stream(): AsyncIterable<Uint8Array>;
 };
+
+/**
+ * A result that is a file: `return resultFile({ bytes, mediaType: 'application/pdf', name: 'minutes.pdf' })`. Weir stores it, and whoever may read the
+ * task downloads it from its `resultUrl`. `name` is what the download is called, any text; what no file system takes is replaced. Instead of `bytes` a
+ * `path` names a file on this machine, which is read as a stream: make it in a folder of `os.tmpdir()` and remove the folder by `cleanUp`, which is called once
+ * the file is stored or could not be.
+ */
+export type ResultFileSource = {
+  /** Such as `application/pdf`. */
+  readonly mediaType: string;
+  readonly name?: string;
+} & (
+  | { readonly bytes: Uint8Array; readonly path?: undefined }
+  | { readonly path: string; readonly bytes?: undefined; cleanUp?(): Promise<void> }
+);
+
+/** Made by `resultFile` alone, so that no JSON result is ever taken for one. */
+export class ResultFile {
+  readonly source: ResultFileSource;
+
+  constructor(source: ResultFileSource) {
+    this.source = source;
+  }
+}
+
+const mediaTypeShape = /^[a-z]+\/[a-z0-9.+-]+(?:; ?charset=[a-z0-9-]+)?$/;
+
+/** What a handler returns for a result that is a file; throws a `TypeError` for a media type that is none. */
+export function resultFile(source: ResultFileSource): ResultFile {
+  if (!mediaTypeShape.test(source.mediaType)) {
+    throw new TypeError(`expected a media type such as application/pdf, got ${JSON.stringify(source.mediaType)}`);
+  }
+  return new ResultFile(source);
+}
 
 type TaskFiles<Rules extends Record<string, FileRule>> = {
   readonly [Field in keyof Rules]: Rules[Field] extends { readonly required: false } ? TaskFile | undefined : TaskFile;
@@ -36,6 +77,15 @@ export type TaskContext = {
   readonly signal: AbortSignal;
   /** Shown to whoever reads the task; kept to one write a second, the last one wins. `percent` is 0 to 100. */
   progress(percent: number, message?: string): void;
+  /**
+   * Says what the task truly cost, by the names of its `costs`: what was charged too much is given back, what is missing is owed. Absolute, for the
+   * whole task: said twice it counts once, and the last word stands. It never fails the task when Redis is away.
+   */
+  settle(amounts: Readonly<Record<string, number>>): Promise<void>;
+  /** An environment variable that the task type names under `settings`; undefined where it is not set. */
+  setting(name: string): string | undefined;
+  /** A secret that the task type names under `secrets`; undefined where there is none. Throws while the store of secrets does not answer. */
+  secret(name: string): Promise<string | undefined>;
   /** One line in the function's log, with the task's id. */
   log(message: string, fields?: Record<string, string | number | boolean>): void;
 };
@@ -71,7 +121,21 @@ export type TaskSource<
    * identical; by default all of it. Files always count.
    */
   readonly dedup?: { readonly windowMs?: number; readonly fields?: readonly (keyof z.input<Input> & string)[] };
-  /** Returns the result, any JSON value. Throws `TaskError` for what a client should read; anything else is retried. */
+  /** `keepMs`: how long after the end a result can be read; by default as long as its task. */
+  readonly result?: { readonly keepMs?: number };
+  /**
+   * Amounts of a task beside 1 for each request, by name, for rate rules that count by them: `costs: { tokens: (input) => input.text.length / 4 }`.
+   * An estimate, rounded up to a whole number; `ctx.settle` says the true one.
+   */
+  readonly costs?: Readonly<Record<string, (input: z.output<Input>) => number>>;
+  /** Environment variables its handler reads, each `WEIR_…`; set when the stack is synthesized, they reach the functions of its pool. */
+  readonly settings?: readonly string[];
+  /**
+   * Secrets its handler reads, each `WEIR_…`: `<name>_SECRET_ARN` names one in Secrets Manager, whose text it is; or `<name>` itself is set, as on one
+   * machine, and then stands in the configuration of the function for whoever may read that.
+   */
+  readonly secrets?: readonly string[];
+  /** Returns the result, any JSON value or a `resultFile`. Throws `TaskError` for what a client should read; anything else is retried. */
   run(args: RunArguments<z.output<Input>, Files>): Promise<unknown>;
 };
 
@@ -85,6 +149,10 @@ export type TaskDefinition<Pool extends string = string> = {
   readonly timeoutMs: number;
   readonly retry?: { readonly attempts?: number; readonly firstMs?: number; readonly longestMs?: number };
   readonly dedup?: { readonly windowMs?: number; readonly fields?: readonly string[] };
+  readonly result?: { readonly keepMs?: number };
+  readonly costs?: Readonly<Record<string, (input: never) => number>>;
+  readonly settings?: readonly string[];
+  readonly secrets?: readonly string[];
   run(args: {
     readonly input: unknown;
     readonly files: Readonly<Record<string, TaskFile | undefined>>;

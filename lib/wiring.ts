@@ -8,26 +8,45 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { v7 as uuid7 } from 'uuid';
 import * as z from 'zod';
 import { dynamoRecords } from './adapters/dynamo/records.ts';
+import { dynamoUploads } from './adapters/dynamo/uploads.ts';
 import { emfMetrics } from './adapters/metrics.ts';
-import { awsClientTimes } from './adapters/outage.ts';
+import { awsClientTimes, awsTransferTimes } from './adapters/outage.ts';
 import { RedisConnection } from './adapters/redis/connection.ts';
 import { redisGate } from './adapters/redis/gate.ts';
 import { cellKeys } from './adapters/redis/keys.ts';
 import { s3Files } from './adapters/s3/files.ts';
+import { openLinks } from './adapters/s3/links.ts';
 import { secretPassword, signingKeys } from './adapters/secrets.ts';
 import { sqsMessages, sqsQueues } from './adapters/sqs/messages.ts';
+import { taskSettings } from './adapters/task-settings.ts';
 import { httpWebhooks } from './adapters/webhook/webhooks.ts';
 import { checkConfig, type Weir, type WeirConfig } from './config.ts';
 import { deliveryQueue } from './domain/delivery-schedule.ts';
 import { toTaskId } from './domain/task-id.ts';
 import { toEpochMs } from './domain/time.ts';
+import type { RateDeps } from './operations/check-rates.ts';
 import type { DeliverDeps } from './operations/deliver.ts';
-import type { Deps } from './operations/deps.ts';
+import type { AdmitDeps, Deps } from './operations/deps.ts';
 import type { EndDeps } from './operations/end.ts';
 import { Outlook } from './operations/outlook.ts';
+import { RateBreaker } from './operations/rate-breaker.ts';
 import type { RedriveDeps } from './operations/redrive.ts';
+import type { UploadDeps } from './operations/upload.ts';
 import type { WatchDeps } from './operations/watch.ts';
-import type { Clock, Files, Gate, Log, Messages, Metrics, Queues, Records, Signing } from './ports.ts';
+import type {
+  Clock,
+  Files,
+  Gate,
+  Links,
+  Log,
+  Messages,
+  Metrics,
+  Queues,
+  Records,
+  Signing,
+  TaskSettings,
+  Uploads,
+} from './ports.ts';
 import { type FunctionName, readSettings, type Settings } from './settings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -47,6 +66,29 @@ export function wire<Name extends FunctionName>(name: Name, config: WeirConfig, 
     weir: checkConfig(config, environment),
     log: logger(name),
     metrics: emfMetrics(name),
+  };
+}
+
+/** What deciding posts needs, and the events of hooks. */
+export function wireAdmit(wired: Wired<'admit'>): AdmitDeps & RateDeps & Signing {
+  const { settings } = wired;
+  const hooks = { rateBreaker: new RateBreaker(), ...wireSigning(settings) };
+  return { ...wireDeps(wired), uploads: wireUploads(settings), ...hooks };
+}
+
+/** What uploads, and downloads of results, need: no Redis. */
+export function wireUpload({
+  settings,
+  weir,
+}: Wired<'upload'>): UploadDeps & Pick<Deps, 'records'> & { readonly links: Links } {
+  return {
+    weir,
+    clock,
+    newNonce: () => randomUUID(),
+    records: wireRecords(settings),
+    uploads: wireUploads(settings),
+    files: s3Files(new S3Client(awsClientTimes), settings.WEIR_BUCKET),
+    links: openLinks(settings.WEIR_BUCKET),
   };
 }
 
@@ -102,8 +144,9 @@ export function wireDeliver({ settings, weir, log, metrics }: Wired<'deliver'>):
 }
 
 /** What reading and listing tasks needs: the records, what a queued one waits on, and the key of cursors. */
-export function wireStatus(wired: Wired<'status'>): Stores & Signing {
-  return { ...wireStores(wired), ...wireSigning(wired.settings) };
+export function wireStatus(wired: Wired<'status'>): Stores & Signing & RateDeps {
+  const rates = { metrics: wired.metrics, rateBreaker: new RateBreaker() };
+  return { ...wireStores(wired), ...rates, ...wireSigning(wired.settings) };
 }
 
 /** What cancel, the overview and the operator's routes need. */
@@ -161,7 +204,13 @@ function wireGate(
   const password = secretPassword(new SecretsManagerClient(awsClientTimes), settings.WEIR_REDIS_SECRET_ARN);
   const connection = new RedisConnection({ url: settings.WEIR_REDIS_URL, password, log });
   const { startWindowMs } = weir.times;
-  return redisGate({ connection, keys: cellKeys(settings.WEIR_STAGE), limits: weir.limits, startWindowMs });
+  return redisGate({
+    connection,
+    keys: cellKeys(settings.WEIR_STAGE),
+    limits: weir.limits,
+    rates: weir.rates,
+    startWindowMs,
+  });
 }
 
 function wireSigning(settings: { WEIR_SIGNING_SECRET_ARN: string }): Signing {
@@ -184,7 +233,11 @@ function wireMessages(settings: {
 }
 
 function wireFiles(settings: { WEIR_BUCKET: string }): Files {
-  return s3Files(new S3Client(awsClientTimes), settings.WEIR_BUCKET);
+  return s3Files(new S3Client(awsTransferTimes), settings.WEIR_BUCKET);
+}
+
+function wireUploads(settings: { WEIR_TABLE: string }): Uploads {
+  return dynamoUploads(new DynamoDBClient(awsClientTimes), settings.WEIR_TABLE);
 }
 
 function logger(serviceName: string): Log {
@@ -194,4 +247,9 @@ function logger(serviceName: string): Log {
     warn: (message, fields = {}) => powertools.warn(message, fields),
     error: (message, fields = {}) => powertools.error(message, fields),
   };
+}
+
+/** What task types read of their function's environment. */
+export function wireTaskSettings(environment: Environment): TaskSettings {
+  return taskSettings(environment, new SecretsManagerClient(awsClientTimes));
 }

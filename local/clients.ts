@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 
-/** Credentials that no local service checks. They look real enough for a client that wants some. */
+/** The one pair of credentials on this machine: signed URLs are checked against it. */
 export const localCredentials = { accessKeyId: 'local', secretAccessKey: 'local' };
 
 export type Clients = { dynamodb: DynamoDBClient; sqs: SQSClient; s3: S3Client; destroy(): void };

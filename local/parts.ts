@@ -51,21 +51,21 @@ export async function createResources(
   return { queues, clients };
 }
 
-/** Makes the template's functions callable, and opens the Invoke API and Secrets Manager beside them. */
+/** Makes the template's functions callable, and opens the Invoke API and Secrets Manager beside them. `ports` is what functions are told. */
 export async function openFunctions(
   { template, identity, codeFolder }: Assembly,
   scope: StackScope,
   secrets: Secrets,
-  services: Services,
+  ports: Record<keyof Services, number>,
   { data, state, log, defer }: Around,
 ): Promise<Functions> {
   const secretsServer = await startSecretsServer(secrets);
   defer(() => secretsServer.close());
   const local = (port: number) => `http://127.0.0.1:${port}`;
   const definitions = defineFunctions(template, scope, codeFolder, identity, {
-    AWS_ENDPOINT_URL_DYNAMODB: local(services.dynamodb.port),
-    AWS_ENDPOINT_URL_SQS: local(services.sqs.port),
-    AWS_ENDPOINT_URL_S3: local(services.s3.port),
+    AWS_ENDPOINT_URL_DYNAMODB: local(ports.dynamodb),
+    AWS_ENDPOINT_URL_SQS: local(ports.sqs),
+    AWS_ENDPOINT_URL_S3: local(ports.s3),
     AWS_ENDPOINT_URL_SECRETS_MANAGER: local(secretsServer.port),
   });
   const functions: Functions = createFunctions(definitions, {

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
+import { localCredentials } from './clients.ts';
 import type { DataFolder } from './data-folder.ts';
+import { startS3Guard } from './s3/guard.ts';
 import { startDynamoDb } from './services/dynamodb.ts';
 import { startRedis } from './services/redis.ts';
 import type { Service, ServiceOptions } from './services/service.ts';
@@ -27,9 +29,23 @@ export function startCache(around: Surroundings, password: string | undefined): 
   return register(around, 'redis', (options) => startRedis({ ...options, ...secret }), secret);
 }
 
-/** Where S3 answers. What should stand in front of the store comes here. */
-export function s3Of(sqsS3: Service): Service {
-  return sqsS3;
+/** Where S3 answers: at a guard before the store, which alone is not as strict as S3. */
+export async function startS3(
+  sqsS3: Service,
+  { state, defer }: Pick<Surroundings, 'state' | 'defer'>,
+): Promise<Service> {
+  const guard = await startS3Guard(sqsS3, localCredentials);
+  defer(() => guard.close());
+  state.update((current) => {
+    current.s3 = { port: guard.port, pid: sqsS3.pid };
+  });
+  return {
+    port: guard.port,
+    get pid() {
+      return sqsS3.pid;
+    },
+    stop: () => guard.close(),
+  };
 }
 
 function register(
@@ -47,7 +63,8 @@ function register(
     onSpawn(spawned) {
       state.update((current) => {
         current[name] = { ...spawned, ...secret };
-        if (name === 'sqs') current.s3 = spawned;
+        // The store is in the same process, behind the guard's port.
+        if (name === 'sqs' && current.s3 !== undefined) current.s3.pid = spawned.pid;
       });
       // At once: if this process is killed now, the next one must find what it left.
       state.flush();

@@ -7,7 +7,7 @@ import { endLeftovers } from './leftovers.ts';
 import { listenOnLoopback } from './listen.ts';
 import { createResources, openFunctions, startEvents } from './parts.ts';
 import { openSecrets, type Secrets } from './services/secrets.ts';
-import { s3Of, startCache, startStores } from './services.ts';
+import { startCache, startS3, startStores } from './services.ts';
 import { StackError } from './stack-error.ts';
 import { createStateFile, type StackState, type StateFile } from './state-file.ts';
 import { synthesize } from './synth.ts';
@@ -25,6 +25,8 @@ export type StackOptions = {
   log: (line: string) => void;
   /** Aborting it while the stack starts stops what has started and makes `startStack` reject with its reason. */
   signal?: AbortSignal;
+  /** The port that functions are told for a service, asked once when it is up, so that something may stand between them. Default: its own. */
+  portForFunctions?: (service: 'redis' | 'dynamodb' | 'sqs' | 's3', port: number) => number | Promise<number>;
 };
 
 export type Output = { description: string; value: string };
@@ -56,7 +58,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
 }
 
 async function start(options: StackOptions, cleanup: Cleanup): Promise<RunningStack> {
-  const { log } = options;
+  const { log, portForFunctions = (_, port) => port } = options;
   const data = takeDataFolder(options.dataDir);
   cleanup.defer(() => data.release());
   await endLeftovers(data.path, log);
@@ -90,18 +92,25 @@ async function start(options: StackOptions, cleanup: Cleanup): Promise<RunningSt
 
   const cache = readCache(assembly, scope);
   if (cache !== undefined) {
-    endpoints.redis = (await startCache(around, cache.password)).port;
-    log(`redis on port ${endpoints.redis}`);
+    const { port } = await startCache(around, cache.password);
+    endpoints.redis = await portForFunctions('redis', port);
+    log(`redis on port ${port}`);
   }
   const dynamodb = await stores.dynamodb;
   log(`dynamodb on port ${dynamodb.port}`);
   const sqs = await stores.sqsS3;
-  endpoints.sqs = sqs.port;
-  log(`sqs and s3 on port ${sqs.port}`);
+  endpoints.sqs = await portForFunctions('sqs', sqs.port);
+  log(`sqs on port ${sqs.port}`);
 
-  const services = { dynamodb, sqs, s3: s3Of(sqs) };
+  const services = { dynamodb, sqs, s3: await startS3(sqs, around) };
+  log(`s3 on port ${services.s3.port}`);
+  const told = {
+    dynamodb: await portForFunctions('dynamodb', dynamodb.port),
+    sqs: endpoints.sqs,
+    s3: await portForFunctions('s3', services.s3.port),
+  };
   const { queues, clients } = await createResources(assembly, scope, services, data, around);
-  const functions = await openFunctions(assembly, scope, secrets, services, around);
+  const functions = await openFunctions(assembly, scope, secrets, told, around);
   gateway.setApis(readApis(assembly.template, scope, functions), assembly.identity);
   startEvents(assembly, scope, queues, functions, clients.sqs, around);
   const url = endpoints.http ?? '';

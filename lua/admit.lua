@@ -1,7 +1,9 @@
--- admit: one new task takes its dedup lock and a seat in every tier, or nothing anywhere. Sent twice, it charges once.
+-- admit: one new task takes its dedup lock, a seat in every tier and what its rate rules charge, or nothing anywhere. Sent twice, it charges once.
 --
 -- KEYS[1]   limits (hash)     KEYS[2]  lock of the dedup key (string)     KEYS[3]  decision log (stream)
--- KEYS[4..] seats, slots of each of the four tiers
+-- KEYS[4..11] seats, slots of each of the four tiers
+-- Only where it has rate rules:
+-- KEYS[12]  charges of the task (string, lua/settle.lua)     KEYS[13..]  state of each rule (include/rates.lua)
 --
 -- ARGV  now             ms, '' = server TIME (tests name one)
 --       id              of the new task
@@ -18,15 +20,18 @@
 --         shared          how many tiers are everybody's; the others are one client's each, and their sets expire with their last lease
 --       not_after       ms: past it nothing is done, because the caller has given up; '' = any time
 --       labels, limits  of the tiers (include/tiers.lua)
+--       rules, asks     of the rate rules (include/rates.lua)
 --
--- Replies  {'admitted', now, deadline, epoch, version, uses…}     deadline: the moment the seat lapses
+-- Replies  {'admitted', now, deadline, epoch, version, uses…, rates…}     deadline: the moment the seat lapses
 --          {'duplicate', state, id, fingerprint}                  state: creating | created
 --          {'stale'}                                              past not_after: a call that a server kept and ran late
 --          {'rebuilding'}                                         no epoch: nothing is decided
 --          {'paused'}                                             the pool takes no new tasks
 --          {'never', tier index, running limit}                   more permits than configured
---          {'rejected', now, tier index, version, uses…}          first tier that is full; nothing was taken
---          {'behind', now, ahead, version, uses…}                 everything fits, but more than most_ahead wait; nothing was taken
+--          {'limited', index, wait_ms, version, rates…}           the rule with the longest wait; nothing was taken
+--          {'too_costly', index, limit}                           more than that rule ever lets through at once
+--          {'rejected', now, tier index, version, uses…, rates…}  first tier that is full; nothing was taken
+--          {'behind', now, ahead, version, uses…, rates…}         everything fits, but more than most_ahead wait; nothing was taken
 -- Uses count leases that have lapsed but were not swept yet, as the check itself does: exact where a tier is full, else at most too high.
 -- @include arguments
 -- @include tiers
@@ -35,6 +40,8 @@
 -- @include lock
 
 local any_number = 2147483647
+-- A task starts within a day of its admission and is over within another, or its charges stand.
+local charges_ms = 2 * 86400000
 
 local now = moment()
 local id = text('id', 64)
@@ -50,9 +57,13 @@ check_range('permits', permits, 1, 1000)
 check_range('most_ahead', most_ahead, -1, any_number)
 check_range('shared', shared, 0, 4)
 local not_after = optional_integer('not_after', 1e12, 7e12)
-local tiers = read_tiers(4)
+local tiers = read_tiers(4, 11)
 if tiers ~= 4 then
   refuse_argument('limits', 'those of four tiers')
+end
+local ruled = #KEYS > 11
+if ruled and not ARGV[at + 2] then
+  refuse_argument('asks', 'those of each rule')
 end
 
 if not_after and now > not_after then
@@ -64,14 +75,44 @@ if lock and lock.id ~= id and lock.id ~= replaces then
   return { 'duplicate', lock.state, lock.id, lock.fingerprint }
 end
 
-local epoch, version, limits, pauses = read_limits(KEYS[1])
+local epoch, version, limits, pauses, overridden = read_limits(KEYS[1])
 if not epoch then
   return { 'rebuilding' }
 end
 
+-- A script makes its functions anew at each call: those of rate rules only where one may be in force.
+local rated
+if ruled and (overridden or string.find(ARGV[at + 1], ',', 1, true)) then
+  rated = (function()
+-- @include rate-forms
+-- @include rate-states
+-- @include rates
+
+    read_rules(13)
+    if overridden then
+      override_forms(KEYS[1])
+    end
+    local rates, short, wait, never = judge_rates(13, now)
+    return {
+      short = short,
+      wait = wait,
+      never = never,
+      charge = function()
+        return charge_rates(rates, now)
+      end,
+      append = function(answer)
+        return append_rates(answer, rates, now)
+      end,
+    }
+  end)()
+end
+local function with_rates(answer)
+  return rated and rated.append(answer) or answer
+end
+
 local held = lock and lock.id == id and call('ZSCORE', KEYS[4], member)
 if held then
-  return append_uses({ 'admitted', now, tonumber(held), epoch, version }, 4, limits, now)
+  return with_rates(append_uses({ 'admitted', now, tonumber(held), epoch, version }, 4, limits, now))
 end
 
 if pauses[1] == pause_refuses then
@@ -83,6 +124,13 @@ for index = 1, tiers do
   if permits > running and running > 0 then
     return { 'never', index, running }
   end
+end
+
+if rated and rated.never then
+  return { 'too_costly', rated.never.index, rated.never.limit }
+end
+if rated and rated.short then
+  return with_rates({ 'limited', rated.short.index, rated.wait, version })
 end
 
 local giving_back = lock ~= nil and lock.id == replaces and replaced ~= ''
@@ -110,7 +158,7 @@ for index = 1, tiers do
   if limit >= 0 and count >= limit then
     count = sweep(KEYS[3], seats, now, count)
     if count - free_for_replaced(seats) >= limit then
-      return append_uses({ 'rejected', now, index, version }, 4, limits, now)
+      return with_rates(append_uses({ 'rejected', now, index, version }, 4, limits, now))
     end
   end
   reply[2 + 4 * index] = count + 1
@@ -118,7 +166,7 @@ end
 if most_ahead < any_number then
   local ahead = alive(KEYS[4], now) - running_tasks(KEYS[5]) - free_for_replaced(KEYS[4])
   if ahead > most_ahead then
-    return append_uses({ 'behind', now, ahead, version }, 4, limits, now)
+    return with_rates(append_uses({ 'behind', now, ahead, version }, 4, limits, now))
   end
 end
 
@@ -151,4 +199,8 @@ if giving_back then
   write_log(KEYS[3], { 'replace', now_text, replaced })
 end
 write_log(KEYS[3], entry)
-return reply
+local charged = rated and rated.charge()
+if charged and #charged > 0 then
+  call('SET', KEYS[12], now_text .. '|0|' .. table.concat(charged, ' '), 'PX', charges_ms)
+end
+return with_rates(reply)

@@ -5,18 +5,19 @@
 --
 -- ARGV  now        ms, '' = server TIME
 --       version    grows with each change, from 1
---       fields     `inSystem:<label>`, number, `running:<label>`, number, `paused:<label>`, 1 or 2 (include/tiers.lua), …: every override and
---                  pause, and none beside them
+--       fields     `inSystem:<label>`, number, `running:<label>`, number, `paused:<label>`, 1 or 2 (include/tiers.lua), `rate:<rule>`, form
+--                  (include/rate-forms.lua), …: every override and pause, and none beside them
 --
 -- Replies  {'applied'} | {'older', version in force}
 -- @include arguments
 -- @include log
+-- @include rate-forms
 
 local most_fields = 2000
-local most_of = { inSystem = 1e6, running = 1e6, paused = 2 }
+local most_of_field = { inSystem = 1e6, running = 1e6, paused = 2, rate = 0 }
 
 local function is_override(field)
-  return most_of[string.match(field, '^(%a+):') or ''] ~= nil
+  return most_of_field[string.match(field, '^(%a+):') or ''] ~= nil
 end
 
 local now = moment()
@@ -29,9 +30,14 @@ local overrides = {}
 for index = 1, given do
   local field = text('field', 160)
   if not is_override(field) then
-    refuse_argument('field', 'inSystem:<label>, running:<label> or paused:<label>')
+    refuse_argument('field', 'inSystem:<label>, running:<label>, paused:<label> or rate:<rule>')
   end
-  overrides[field] = integer(field, 0, most_of[string.match(field, '^%a+')])
+  if string.find(field, '^rate:') then
+    overrides[field] = text(field, 80)
+    read_form(overrides[field])
+  else
+    overrides[field] = whole(integer(field, 0, most_of_field[string.match(field, '^%a+')]))
+  end
 end
 
 local current = tonumber(call('HGET', KEYS[1], 'version') or 0)
@@ -43,7 +49,7 @@ local before = call('HGETALL', KEYS[1])
 for index = 1, #before, 2 do
   local field = before[index]
   if is_override(field) then
-    changed = changed or overrides[field] ~= tonumber(before[index + 1])
+    changed = changed or overrides[field] ~= before[index + 1]
     if not overrides[field] then
       call('HDEL', KEYS[1], field)
     end

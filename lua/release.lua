@@ -30,8 +30,12 @@ local served = integer('served', 0, 1) == 1
 local ended = integer('ended', 0, 1) == 1
 local pointer_ms = integer('pointer_ms', 0, 8e9)
 
-local holder = nonce ~= '' and read_holder(KEYS[1], member)
+local holder = (nonce ~= '' or ended) and read_holder(KEYS[1], member)
 local holds = holder and holder.nonce == nonce
+if ended and holder and not holds and tonumber(call('ZSCORE', KEYS[7], slot_member(member, 1)) or 0) <= now then
+  -- Its attempt never told that it was over.
+  call('HDEL', KEYS[1], member)
+end
 if holds then
   call('HDEL', KEYS[1], member)
   if served then

@@ -11,11 +11,22 @@ function inline(source: string): string {
   );
 }
 
+/** Without indents and lines that are comment alone: every function that asks Redis carries these texts, and Redis keeps them. */
+function bare(source: string): string {
+  return source
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('--'))
+    .join('\n');
+}
+
 const names = readdirSync(folder)
   .filter((file) => file.endsWith('.lua'))
   .map((file) => basename(file, '.lua'))
   .sort();
-const sources = names.map((name) => [name, inline(readFileSync(new URL(`${name}.lua`, folder), 'utf8'))] as const);
+const sources = names.map(
+  (name) => [name, bare(inline(readFileSync(new URL(`${name}.lua`, folder), 'utf8')))] as const,
+);
 const generated = [
   '// Made by `npm run build:lua` from lua/. Do not edit.',
   'export const sources = {',

@@ -49,6 +49,12 @@ export function bounded<Port extends object>(service: Unavailable['service'], po
   });
 }
 
+/** For whole files: a body takes as long as it takes, but no pause in it is longer than this. */
+export const awsTransferTimes = {
+  maxAttempts: 3,
+  requestHandler: { connectionTimeout: 500, socketTimeout: 20_000 },
+} as const;
+
 /** Time-outs of every AWS client: a function answers within seconds whatever is down. */
 export const awsClientTimes = {
   maxAttempts: 3,

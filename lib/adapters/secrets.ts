@@ -1,6 +1,6 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
-import { cursorKey, webhookSecret } from '../domain/signing-keys.ts';
+import { cursorKey, hookSecret, webhookSecret } from '../domain/signing-keys.ts';
 import { minute } from '../domain/time.ts';
 import type { Signing } from '../ports.ts';
 import { bounded } from './outage.ts';
@@ -18,6 +18,7 @@ export function signingKeys(client: SecretsManagerClient, arn: string): Signing 
   const master = secretMember(client, arn, 'master', keepMasterMs);
   return bounded('secrets', {
     webhookSecret: async (tenant) => webhookSecret(await master(), tenant),
+    hookSecret: async (source) => hookSecret(await master(), source),
     cursorKey: async () => cursorKey(await master()),
   });
 }

@@ -56,3 +56,11 @@ export function dedupKey(
   if (idempotencyKey === undefined) return `D#${asked.tenant}#f#${print}`;
   return `D#${asked.tenant}#k#${asked.method}#${asked.api}#${createHash('sha256').update(idempotencyKey).digest('hex')}`;
 }
+
+/** An event of a hook, whatever its content is by now: events of one source with one key are the same. */
+export type HookEvent = { readonly source: string; readonly key: string };
+
+/** The dedup key of what a hook's event asks for. */
+export function eventKey({ tenant, api }: Pick<Asked, 'tenant' | 'api'>, { source, key }: HookEvent): string {
+  return `D#${tenant}#e#${api}#${source}#${createHash('sha256').update(key).digest('hex')}`;
+}

@@ -1,4 +1,5 @@
 import type { Pause } from './live-limits.ts';
+import type { RateUse } from './rates.ts';
 import type { ServiceTimes } from './service-times.ts';
 import type { TaskId } from './task-id.ts';
 import type { Tier, TierUse } from './tiers.ts';
@@ -26,6 +27,27 @@ export type Full = {
   readonly tiers: readonly TierUse[];
 };
 
+/** The rules in force of a request, where it has any; of one that was refused they are as they were before. */
+type Rates = { readonly rates: readonly RateUse[] };
+
+/** A rule has too little left: of those that have, `short` names the one with the longest wait. Nothing was charged. */
+export type RateLimited = {
+  readonly kind: 'rate_limited';
+  readonly short: string;
+  /** The same request, alone, is let through after exactly this time. */
+  readonly retryAfterMs: number;
+  readonly limitsVersion: number;
+} & Rates;
+
+/** More is asked than the rule ever lets through at once. */
+export type TooCostly = { readonly kind: 'too_costly'; readonly rule: string; readonly limit: number };
+
+/** The decision of rules alone, on a route that no capacity guards. */
+export type RateReply = ({ readonly kind: 'passed'; readonly limitsVersion: number } & Rates) | RateLimited | TooCostly;
+
+/** `gone`: nothing is charged to this task any more, or never was. `stale`: a later attempt settled it. */
+export type SettleReply = { readonly kind: 'settled' | 'gone' | 'stale' };
+
 export type PeekReply =
   | { readonly kind: 'open'; readonly now: EpochMs }
   | (Duplicate & { readonly now: EpochMs })
@@ -34,7 +56,7 @@ export type PeekReply =
   | ({ readonly kind: 'full' } & Full);
 
 export type AdmitReply =
-  | {
+  | ({
       readonly kind: 'admitted';
       readonly now: EpochMs;
       /** The task may start until then, and its seat lapses then. */
@@ -42,15 +64,17 @@ export type AdmitReply =
       readonly epoch: number;
       readonly limitsVersion: number;
       readonly tiers: readonly TierUse[];
-    }
+    } & Rates)
   | Duplicate
   | Rebuilding
   | PoolPaused
+  | RateLimited
+  | TooCostly
   /** Past `notAfter`: nothing was done. */
   | { readonly kind: 'stale' }
   | { readonly kind: 'never'; readonly tier: number; readonly limit: number }
-  | ({ readonly kind: 'behind'; readonly ahead: number } & Omit<Full, 'short'>)
-  | ({ readonly kind: 'rejected' } & Full);
+  | ({ readonly kind: 'behind'; readonly ahead: number } & Omit<Full, 'short'> & Rates)
+  | ({ readonly kind: 'rejected' } & Full & Rates);
 
 export type AcquireReply =
   | { readonly kind: 'acquired'; readonly now: EpochMs; readonly lapses: EpochMs; readonly epoch: number }

@@ -1,3 +1,5 @@
+import { type RateOverrides, ratesInForce, readRateOverrides } from './live-rates.ts';
+import type { RateNumbers, RateRules } from './rates.ts';
 import type { Limits, Tier, TierLimits } from './tiers.ts';
 
 type ClientOverrides = { readonly running?: number; readonly inSystem?: number };
@@ -8,6 +10,7 @@ export type Overrides = {
   readonly apis?: Readonly<Record<string, ClientOverrides>>;
   readonly tenant?: ClientOverrides;
   readonly ip?: ClientOverrides;
+  readonly rates?: RateOverrides;
 };
 
 /** A paused pool starts nothing; `continue`: it goes on admitting tasks while it has room, `refuse`: it takes none. */
@@ -15,18 +18,19 @@ export type Pause = { readonly admission: 'continue' | 'refuse' };
 /** Paused pools by name. */
 export type Paused = Readonly<Record<string, Pause>>;
 
-/** What may be changed: the configured pools with the most each may run, the apis, and the limits as configured. */
+/** What may be changed: the configured pools with the most each may run, the apis, and the limits and rate rules as configured. */
 export type Changeable = {
   readonly pools: Readonly<
     Record<string, { readonly running: number; readonly pending: number; readonly maxRunning: number }>
   >;
   readonly apis: readonly string[];
   readonly limits: Limits;
+  readonly rates: RateRules;
 };
 
 export type LimitFault = { readonly path: string; readonly message: string };
 
-const groups = ['pools', 'apis', 'tenant', 'ip'] as const;
+const groups = ['pools', 'apis', 'tenant', 'ip', 'rates'] as const;
 const mostLimit = 1_000_000;
 
 /** RFC 7396: members of `patch` replace those of `target`, objects are merged, null removes. Neither is changed. */
@@ -63,6 +67,13 @@ export function readOverrides(
       overrides[group] = Object.fromEntries(named.filter(([, limits]) => Object.keys(limits).length > 0));
     } else if (group === 'tenant' || group === 'ip') {
       overrides[group] = readLimits(value, group, ['running', 'inSystem'], faults);
+    } else if (group === 'rates') {
+      const named = objectEntries(value, group, faults).map(([name, numbers]) => {
+        return [name, Object.fromEntries(objectEntries(numbers, `${group}.${name}`, faults))] as const;
+      });
+      const read = readRateOverrides(named, changeable.rates);
+      faults.push(...read.faults);
+      overrides[group] = read.overrides;
     } else {
       faults.push({ path: group, message: `expected one of ${groups.join(', ')}` });
     }
@@ -89,7 +100,7 @@ export function readOverrides(
 }
 
 /** The limits in force under these overrides, in the shape of the configuration. */
-export function effectiveLimits({ pools, limits }: Changeable, overrides: Overrides): Required<Overrides> {
+export function effectiveLimits({ pools, limits, rates }: Changeable, overrides: Overrides): Required<Overrides> {
   return {
     pools: Object.fromEntries(
       Object.entries(pools).map(([name, { running, pending }]) => [
@@ -100,6 +111,7 @@ export function effectiveLimits({ pools, limits }: Changeable, overrides: Overri
     apis: mergeEach(limits.apis, overrides.apis ?? {}),
     tenant: { ...present(limits.tenant), ...overrides.tenant },
     ip: { ...present(limits.ip), ...overrides.ip },
+    rates: ratesInForce(rates, overrides.rates),
   };
 }
 
@@ -119,6 +131,12 @@ export function tierOverrides(changeable: Changeable, overrides: Overrides): { t
     return limits === undefined ? [] : [{ tier: { tier, name: '*' }, limits }];
   });
   return [...pools, ...apis, ...clients];
+}
+
+/** And of each rule that is overridden, the numbers in force. A rule that is no longer configured has none. */
+export function rateOverrides({ rates }: Changeable, overrides: Overrides): Record<string, RateNumbers> {
+  const inForce = ratesInForce(rates, overrides.rates);
+  return Object.fromEntries(Object.entries(inForce).filter(([name]) => Object.hasOwn(overrides.rates ?? {}, name)));
 }
 
 function readLimits(

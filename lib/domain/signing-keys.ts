@@ -7,6 +7,11 @@ export function webhookSecret(master: string, tenant: string): string {
   return `whsec_${derive(master, `webhook|${tenant}`).toString('base64')}`;
 }
 
+/** The secret of an inbound hook, 32 bytes in base64url: a token, a password, or the key of a signature as these very characters. */
+export function hookSecret(master: string, source: string): string {
+  return derive(master, `hook|${source}`).toString('base64url');
+}
+
 /** The key that the cursors of lists are signed with. */
 export function cursorKey(master: string): Buffer {
   return derive(master, 'cursor');

@@ -1,3 +1,4 @@
+import type { Charge } from './rates.ts';
 import type { TaskId } from './task-id.ts';
 import type { Tier } from './tiers.ts';
 import { addMs, type EpochMs } from './time.ts';
@@ -34,11 +35,16 @@ export type StoredFile = {
   readonly size: number;
   readonly sha256: string;
   readonly key: string;
+  /** The bucket deletes it after that. */
+  readonly keptUntil?: EpochMs | undefined;
 };
+
+/** A result as stored: a file, or JSON that is too large for the record. */
+export type StoredResult = Pick<StoredFile, 'key' | 'size' | 'sha256' | 'mediaType' | 'name'>;
 
 export type TaskFault = { readonly code: string; readonly message: string };
 
-/** The task item of DynamoDB. `input` and `result` are JSON text. */
+/** The task item of DynamoDB. `input` and `result` are JSON text. `result` and `resultFile` of a success exclude each other; neither: its time is over. */
 export type TaskRecord = {
   readonly tenant: string;
   readonly id: TaskId;
@@ -53,6 +59,8 @@ export type TaskRecord = {
   readonly lostLeases: number;
   /** Messages of it that ended in the dead-letter queue. */
   readonly burials: number;
+  /** Number of the last message that ended there: one that is doubled counts once. */
+  readonly buriedSend?: number | undefined;
   /** Nonce of the attempt that runs. */
   readonly holder?: string | undefined;
   readonly deadline: EpochMs;
@@ -70,6 +78,8 @@ export type TaskRecord = {
   readonly permits: number;
   /** As charged, widest first. */
   readonly tiers: readonly Tier[];
+  /** By rate rules, as estimated when it was admitted. */
+  readonly charges?: readonly Charge[] | undefined;
   readonly input: string;
   /** SHA-256 of the part of the input that the fingerprint covers, in RFC 8785 form. */
   readonly inputDigest: string;
@@ -85,6 +95,10 @@ export type TaskRecord = {
   readonly expiresAt: EpochMs;
   readonly progress?: { readonly percent: number; readonly message?: string | undefined } | undefined;
   readonly result?: string | undefined;
+  /** In place of `result`, where that is not in the record. */
+  readonly resultFile?: StoredResult | undefined;
+  /** The result counts as gone from here on, where its api keeps results for less time than the record. */
+  readonly resultUntil?: EpochMs | undefined;
   readonly error?: TaskFault | undefined;
   /** Where its end is told to. */
   readonly callbackUrl?: string | undefined;
@@ -114,7 +128,12 @@ export type Delivery = {
 
 /** How an attempt or a task ends, as written by `finish`. `dead`: given up after repeats, so it is a dead letter that an operator may redrive. */
 export type Outcome =
-  | { readonly kind: 'succeeded'; readonly result: string }
+  | {
+      readonly kind: 'succeeded';
+      /** JSON text, or where it is stored. */
+      readonly result: string | StoredResult;
+      readonly resultUntil?: EpochMs | undefined;
+    }
   | { readonly kind: 'failed'; readonly error: TaskFault; readonly dead: boolean };
 
 /** A task's last write: when, and whether somebody is to be told. */
@@ -139,5 +158,12 @@ export function judge(record: TaskRecord, now: EpochMs): Judgement {
 
 export function reusableUntil(record: TaskRecord): EpochMs | undefined {
   if (record.status !== 'succeeded' || record.finishedAt === undefined || record.reuseMs === 0) return undefined;
-  return addMs(record.finishedAt, record.reuseMs);
+  const until = addMs(record.finishedAt, record.reuseMs);
+  return record.resultUntil === undefined || until < record.resultUntil ? until : record.resultUntil;
+}
+
+/** The record without a result whose time is over. */
+export function withoutOldResult(record: TaskRecord, now: EpochMs): TaskRecord {
+  if (record.resultUntil === undefined || now < record.resultUntil) return record;
+  return { ...record, result: undefined, resultFile: undefined };
 }

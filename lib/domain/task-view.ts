@@ -5,6 +5,10 @@ export function statusUrl({ id }: Pick<TaskRecord, 'id'>, baseUrl: string): stri
   return `${baseUrl}/v1/tasks/${id}`;
 }
 
+export function resultUrl(record: Pick<TaskRecord, 'id'>, baseUrl: string): string {
+  return `${statusUrl(record, baseUrl)}/result`;
+}
+
 /**
  * A task as its client sees it: `GET tasks/{id}`, a 202, a reused 200 and what its callback is told all have this shape. Absent members are left out.
  */
@@ -13,7 +17,7 @@ export function taskView(
   baseUrl: string,
   dedup?: 'miss' | 'joined' | 'reused',
 ): Record<string, unknown> {
-  const { id, api, pool, status, attempt, progress, result, error, callbackUrl, delivery } = record;
+  const { id, api, pool, status, attempt, progress, result, resultFile, error, callbackUrl, delivery } = record;
   return {
     id,
     status,
@@ -25,7 +29,10 @@ export function taskView(
     ...moments({ startedAt: record.startedAt, finishedAt: record.finishedAt, expiresAt: record.expiresAt }),
     ...(progress === undefined ? {} : { progress }),
     ...(result === undefined ? {} : { result: JSON.parse(result) as unknown }),
+    ...(resultFile === undefined ? {} : { resultUrl: resultUrl(record, baseUrl) }),
     ...(error === undefined ? {} : { error }),
+    ...(record.redriveOf === undefined ? {} : { redriveOf: record.redriveOf }),
+    ...(record.redrivenAs === undefined ? {} : { redrivenAs: record.redrivenAs }),
     ...(callbackUrl === undefined ? {} : { callbackUrl }),
     ...(delivery === undefined ? {} : { delivery: deliveryView(delivery) }),
     dedup: { ...(dedup === undefined ? {} : { kind: dedup }), ...dedupReceipt(record) },
@@ -44,7 +51,7 @@ function dedupReceipt(record: TaskRecord): Record<string, unknown> {
   const { fingerprint, inputDigest, files, reuseMs, dedupKey } = record;
   return {
     fingerprint,
-    by: dedupKey.startsWith(`D#${record.tenant}#k#`) ? 'idempotency-key' : 'content',
+    by: namedBy[dedupKey.slice(`D#${record.tenant}#`.length)[0] ?? ''] ?? 'content',
     parts: {
       input: `sha256:${inputDigest}`,
       files: files.map(({ field, mediaType, size, sha256 }) => ({
@@ -58,6 +65,9 @@ function dedupReceipt(record: TaskRecord): Record<string, unknown> {
     ...moments({ until: isTerminal(record.status) ? reusableUntil(record) : undefined }),
   };
 }
+
+/** What makes requests the same, by the letter of their dedup key. */
+const namedBy: Readonly<Record<string, string>> = { k: 'idempotency-key', e: 'event' };
 
 function moments(all: Readonly<Record<string, EpochMs | undefined>>): Record<string, string> {
   return Object.fromEntries(

@@ -12,6 +12,11 @@ export function toEpochMs(value: number): EpochMs {
   return value as EpochMs;
 }
 
+/** The same for a moment somebody asked about, who may mean any time before or after: the nearest one there can be. */
+export function nearestEpochMs(value: number): EpochMs {
+  return toEpochMs(Math.min(latest, Math.max(earliest, value)));
+}
+
 export function addMs(moment: EpochMs, durationMs: number): EpochMs {
   return toEpochMs(moment + durationMs);
 }

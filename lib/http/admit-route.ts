@@ -4,14 +4,18 @@ import { statusUrl, taskView } from '../domain/task-view.ts';
 import { unreachable } from '../domain/unreachable.ts';
 import type { Admission, Submission } from '../operations/admission.ts';
 import { admit } from '../operations/admit.ts';
-import type { Deps } from '../operations/deps.ts';
+import type { AdmitDeps } from '../operations/deps.ts';
 import { json, problemAnswer, retryAfterSeconds } from './answer.ts';
+import { header } from './header.ts';
 import type { Route } from './http-handler.ts';
 import { ProblemError, reducedCapacity } from './problem.ts';
 import { queueView } from './queue-view.ts';
+import { rateHeaders } from './rate-headers.ts';
+import { rateLimited, tooCostly } from './rate-refusal.ts';
 import { paused, refusal, tooLate } from './refusal.ts';
-import { bodyBytes, clientAddress, header, idempotencyKey, tenantOf } from './request.ts';
+import { bodyBytes, clientAddress, idempotencyKey, tenantOf } from './request.ts';
 import { bodyKind, readJsonSubmission, readMultipartSubmission } from './submission.ts';
+import { uploadRefusal } from './upload-refusal.ts';
 
 /** A JSON body up to this size is read before the pool is looked at: that costs nothing and finds the duplicate of a full pool. */
 const smallBodyBytes = 65_536;
@@ -19,7 +23,7 @@ const smallBodyBytes = 65_536;
 export const pollAfterMs = 1_000;
 
 /** POST /v1/{group}/{name}/tasks. */
-export function admitRoute(deps: Deps, baseUrl: string): Route {
+export function admitRoute(deps: AdmitDeps, baseUrl: string): Route {
   return async (event) => {
     const task = taskOf(deps, event);
     const key = idempotencyKey(event);
@@ -34,11 +38,11 @@ export function admitRoute(deps: Deps, baseUrl: string): Route {
     const submission = small ? ({ kind: 'read', content: await read() } as const) : ({ kind: 'unread', read } as const);
     const asker = { tenant: tenantOf(event), ip: clientAddress(event) };
     const admission = await admit(deps, { ...asker, task, idempotencyKey: key, submission });
-    return answer(baseUrl, admission);
+    return admissionAnswer(baseUrl, admission);
   };
 }
 
-function taskOf({ weir }: Deps, { pathParameters }: APIGatewayProxyEvent): Task {
+function taskOf({ weir }: Pick<AdmitDeps, 'weir'>, { pathParameters }: APIGatewayProxyEvent): Task {
   const api = `${pathParameters?.group}/${pathParameters?.name}`;
   const task = Object.hasOwn(weir.tasks, api) ? weir.tasks[api] : undefined;
   if (task !== undefined) return task;
@@ -50,15 +54,16 @@ function taskOf({ weir }: Deps, { pathParameters }: APIGatewayProxyEvent): Task 
   });
 }
 
-function answer(baseUrl: string, admission: Admission): APIGatewayProxyResult {
+/** What whoever posted hears of the decision. */
+export function admissionAnswer(baseUrl: string, admission: Admission): APIGatewayProxyResult {
   switch (admission.kind) {
     case 'admitted': {
-      const { record, limitsVersion, tiers, expectation } = admission;
-      const decision = { kind: 'admitted', limitsVersion, tiers };
+      const { record, limitsVersion, tiers, rates, expectation } = admission;
+      const decision = { kind: 'admitted', limitsVersion, tiers, ...(rates.length > 0 && { rates }) };
       return json(
         202,
         { ...taskView(record, baseUrl, 'miss'), ...(expectation && { queue: queueView(expectation) }), decision },
-        openHeaders(statusUrl(record, baseUrl)),
+        { ...openHeaders(statusUrl(record, baseUrl)), ...rateHeaders(rates) },
       );
     }
     case 'joined':
@@ -73,6 +78,10 @@ function answer(baseUrl: string, admission: Admission): APIGatewayProxyResult {
       });
     case 'rejected':
       return problemAnswer(refusal(admission));
+    case 'rate_limited':
+      return problemAnswer(rateLimited(admission));
+    case 'too_costly':
+      return problemAnswer(tooCostly(admission));
     case 'too_late':
       return problemAnswer(tooLate(admission));
     case 'paused':
@@ -85,6 +94,11 @@ function answer(baseUrl: string, admission: Admission): APIGatewayProxyResult {
         detail: `It needs ${admission.permits} slots of its ${admission.tier}, whose limit is ${admission.limit}.`,
         members: { tier: admission.tier, permits: admission.permits, limit: admission.limit },
       });
+    case 'unfit':
+    case 'unknown_upload':
+    case 'upload_pending':
+    case 'upload_expired':
+      return problemAnswer(uploadRefusal(admission));
     case 'creating':
       return problemAnswer({
         status: 409,

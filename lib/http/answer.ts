@@ -25,6 +25,7 @@ export function problemAnswer({
   detail,
   type = 'about:blank',
   retryAfterMs,
+  headers,
   members,
 }: Problem): APIGatewayProxyResult {
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
@@ -34,6 +35,7 @@ export function problemAnswer({
       ...always,
       'Content-Type': 'application/problem+json',
       ...(retryAfterMs === undefined ? {} : { 'Retry-After': retryAfterSeconds(retryAfterMs) }),
+      ...headers,
     },
     body: JSON.stringify({ type, title, status, code, detail, ...wait, ...members }),
   };

@@ -5,6 +5,7 @@ import type { Queues, Signing } from '../ports.ts';
 import { json } from './answer.ts';
 import { cancelRoute } from './cancel-route.ts';
 import { deadLettersRoute, readRedriveRoute, startRedriveRoute, stopRedriveRoute } from './dead-letters-route.ts';
+import { hookSecretRoute } from './hook-secret-route.ts';
 import type { Route } from './http-handler.ts';
 import { changeLimitsRoute, readLimitsRoute } from './limits-route.ts';
 import { pauseRoute } from './pause-route.ts';
@@ -28,6 +29,7 @@ export function controlRoute(deps: ControlDeps, baseUrl: string): Route {
     'PATCH /v1/operator/limits': operator((event) => changeLimitsRoute(deps, event, 'merge')),
     'PUT /v1/operator/limits': operator((event) => changeLimitsRoute(deps, event, 'replace')),
     'GET /v1/operator/slots': operator((event) => slotsRoute(deps, event)),
+    'GET /v1/operator/hook-secret': operator((event) => hookSecretRoute(deps, event)),
     'GET /v1/operator/webhook-secret': operator((event) => webhookSecretRoute(deps, event)),
     'POST /v1/operator/pools/{pool}/pause': operator((event) => pauseRoute(deps, event, 'pause')),
     'POST /v1/operator/pools/{pool}/resume': operator((event) => pauseRoute(deps, event, 'resume')),

@@ -2,16 +2,16 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import * as z from 'zod';
 import { writeCursor } from '../domain/cursor.ts';
 import { isTaskId, toTaskId } from '../domain/task-id.ts';
-import { isoTime, toEpochMs } from '../domain/time.ts';
+import { isoTime, nearestEpochMs } from '../domain/time.ts';
 import { unreachable } from '../domain/unreachable.ts';
 import { type DeadLetter, deadLetters } from '../operations/dead-letters.ts';
 import { type Matched, startRedrive, stopRedrive } from '../operations/redrive-job.ts';
-import type { RedriveJob } from '../ports.ts';
+import type { Positions, RedriveJob } from '../ports.ts';
 import { json } from './answer.ts';
 import type { ControlDeps } from './control-route.ts';
 import { placeOf } from './list-route.ts';
 import { ProblemError } from './problem.ts';
-import { wholeNumber } from './request.ts';
+import { queryFlag, wholeNumber } from './request.ts';
 import { readJsonBody } from './request-body.ts';
 import { subjectOf } from './scope.ts';
 
@@ -24,7 +24,10 @@ const mostBody = 2_000;
 export async function deadLettersRoute(deps: ControlDeps, event: APIGatewayProxyEvent): Promise<APIGatewayProxyResult> {
   const key = await deps.cursorKey();
   const limit = wholeNumber(event, 'limit', { from: 1, to: mostOnPage }) ?? mostOnPage;
-  const { letters, positions } = await deadLetters(deps, { limit, after: placeOf(event, key, scope) });
+  const { letters, positions } = await deadLetters(deps, {
+    limit,
+    after: placeOf(event, key, scope) as Positions | undefined,
+  });
   return json(200, {
     items: letters.map(view),
     ...(positions === undefined ? {} : { nextCursor: writeCursor(key, scope, positions) }),
@@ -45,7 +48,8 @@ function view(letter: DeadLetter): Record<string, unknown> {
   };
 }
 
-const moment = z.iso.datetime({ offset: true }).transform((text) => toEpochMs(Date.parse(text)));
+const text = z.string().min(1).max(256);
+const moment = z.iso.datetime({ offset: true }).transform((iso) => nearestEpochMs(Date.parse(iso)));
 const request = z.strictObject({
   filter: z
     .strictObject({
@@ -54,10 +58,10 @@ const request = z.strictObject({
         .min(1)
         .max(1_000)
         .optional(),
-      api: z.string().optional(),
-      pool: z.string().optional(),
-      tenant: z.string().optional(),
-      code: z.string().optional(),
+      api: text.optional(),
+      pool: text.optional(),
+      tenant: text.optional(),
+      code: text.optional(),
       after: moment.optional(),
       before: moment.optional(),
     })
@@ -75,7 +79,7 @@ export async function startRedriveRoute(
   event: APIGatewayProxyEvent,
 ): Promise<APIGatewayProxyResult> {
   const asked = readJsonBody(event, request);
-  const dryRun = asked.dryRun || event.queryStringParameters?.dryRun === '1';
+  const dryRun = asked.dryRun || queryFlag(event, 'dryRun');
   const started = await startRedrive(deps, { ...asked, dryRun, by: subjectOf(event) });
   switch (started.kind) {
     case 'would_start':

@@ -10,8 +10,9 @@ import {
 } from '../operations/limits.ts';
 import { json } from './answer.ts';
 import type { ControlDeps } from './control-route.ts';
+import { header } from './header.ts';
 import { invalidInput, malformed, ProblemError } from './problem.ts';
-import { bodyBytes, header, wholeNumber } from './request.ts';
+import { bodyBytes, queryFlag, wholeNumber } from './request.ts';
 import { subjectOf } from './scope.ts';
 import { parseJson } from './submission.ts';
 
@@ -48,7 +49,7 @@ export async function changeLimitsRoute(
     how,
     body: parseJson(bodyBytes(event), 'the body'),
     ifVersion: ifMatch(event),
-    dryRun: dryRun(event),
+    dryRun: queryFlag(event, 'dryRun'),
     by: subjectOf(event),
   });
   return answer(changed);
@@ -114,10 +115,4 @@ function ifMatch(event: APIGatewayProxyEvent): number | undefined {
   if (version === undefined)
     throw malformed('invalid_if_match', 'Expected If-Match with the quoted version of the limits, such as "7".');
   return Number(version);
-}
-
-function dryRun(event: APIGatewayProxyEvent): boolean {
-  const given = event.queryStringParameters?.dryRun ?? '0';
-  if (given !== '0' && given !== '1') throw malformed('invalid_dry_run', 'Expected dryRun=1 or dryRun=0.');
-  return given === '1';
 }

@@ -1,10 +1,11 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import { readCursor, writeCursor } from '../domain/cursor.ts';
+import type { TaskId } from '../domain/task-id.ts';
 import { taskStatuses } from '../domain/task-record.ts';
 import { taskView } from '../domain/task-view.ts';
 import type { Deps } from '../operations/deps.ts';
 import { type ListRequest, list } from '../operations/list.ts';
-import type { Positions, Signing } from '../ports.ts';
+import type { Signing } from '../ports.ts';
 import { json } from './answer.ts';
 import { malformed } from './problem.ts';
 import { queryMoment, tenantOf, wholeNumber } from './request.ts';
@@ -24,24 +25,21 @@ export async function listRoute(
   const { tenant, status, api, createdFrom, createdBefore } = request;
   const scope = ['tasks', tenant, status ?? '', api ?? '', createdFrom ?? 0, createdBefore ?? 0];
   const key = await deps.cursorKey();
-  const { records, positions } = await list(deps, { ...request, after: placeOf(event, key, scope) });
+  const after = placeOf(event, key, scope) as TaskId | undefined;
+  const { records, next } = await list(deps, { ...request, after });
   const items = records.map((record) => taskView({ ...record, result: undefined }, baseUrl));
   return json(200, {
     items,
-    ...(positions === undefined ? {} : { nextCursor: writeCursor(key, scope, positions) }),
+    ...(next === undefined ? {} : { nextCursor: writeCursor(key, scope, next) }),
   });
 }
 
 /** Where the cursor of the query says to go on; throws 400 for one that was made for another list, or by somebody else. */
-export function placeOf(
-  event: APIGatewayProxyEvent,
-  key: Uint8Array,
-  scope: readonly unknown[],
-): Positions | undefined {
+export function placeOf(event: APIGatewayProxyEvent, key: Uint8Array, scope: readonly unknown[]): unknown {
   const cursor = event.queryStringParameters?.cursor;
   if (cursor === undefined) return undefined;
   const place = readCursor(key, scope, cursor);
-  if (place !== undefined) return place as Positions;
+  if (place !== undefined) return place;
   throw malformed('invalid_cursor', 'Expected the nextCursor of the page before, with the same filters.');
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Busboy, type BusboyFileStream } from '@fastify/busboy';
 import type { FileRule } from '../task.ts';
+import { boundaryOf, fieldsOf, outline } from './multipart-outline.ts';
 import { malformed, ProblemError } from './problem.ts';
 
 export type Part = {
@@ -11,6 +12,8 @@ export type Part = {
 };
 
 const maxJsonBytes = 1_000_000;
+const maxHeaderBytes = 8_000;
+const maxHeaderFields = 20;
 
 /**
  * Reads `multipart/form-data`: the JSON parts `input` and `options`, and one part per file the api knows. Anything cut, doubled, unknown or larger
@@ -21,6 +24,7 @@ export async function readMultipart(
   contentType: string,
   files: Readonly<Record<string, FileRule>>,
 ): Promise<ReadonlyMap<string, Part>> {
+  const count = countParts(bytes, contentType);
   const parts = new Map<string, Promise<Part>>();
   const known = ['input', 'options', ...Object.keys(files)];
   await new Promise<void>((resolve, reject) => {
@@ -43,18 +47,36 @@ export async function readMultipart(
         reject(malformed('malformed_multipart', `Expected at most ${known.length} parts (${known.join(', ')}).`)),
       );
     }
-    busboy.on('error', (error) =>
-      reject(
-        malformed(
-          'malformed_multipart',
-          `The multipart body cannot be read: ${String((error as Error).message ?? error)}.`,
-        ),
-      ),
-    );
+    busboy.on('error', (error) => reject(unreadable(String((error as Error).message ?? error))));
     busboy.on('finish', resolve);
     busboy.end(bytes);
   });
+  if (parts.size !== count) throw unreadable(`it has ${count} parts, of which ${parts.size} could be read`);
   return new Map(await Promise.all([...parts].map(async ([field, part]) => [field, await part] as const)));
+}
+
+/** The parser silently leaves out a part that is no form data, and cuts a header that is too long: such a body is refused before. Answers how many there are. */
+function countParts(bytes: Buffer, contentType: string): number {
+  const boundary = boundaryOf(contentType);
+  if (boundary === undefined) throw malformed('malformed_multipart', 'Expected multipart/form-data with a boundary.');
+  const found = outline(bytes, boundary, maxHeaderBytes);
+  if (found.kind === 'broken') throw unreadable(found.reason);
+  for (const header of found.headers) {
+    const fields = fieldsOf(header);
+    if (fields === undefined) throw unreadable('a part has a header line that is none');
+    const dispositions = fields.get('content-disposition') ?? [];
+    if (dispositions.length !== 1 || !/^form-data[ \t]*(?:;|$)/i.test(dispositions[0] ?? '')) {
+      throw unreadable('expected one Content-Disposition: form-data in each part');
+    }
+    if ([...fields.values()].flat().length > maxHeaderFields) {
+      throw unreadable(`a part has more than ${maxHeaderFields} header fields`);
+    }
+  }
+  return found.headers.length;
+}
+
+function unreadable(reason: string): ProblemError {
+  return malformed('malformed_multipart', `The multipart body cannot be read: ${reason}.`);
 }
 
 function openParser(contentType: string, parts: number) {
@@ -63,7 +85,7 @@ function openParser(contentType: string, parts: number) {
     return new Busboy({
       headers: { 'content-type': contentType },
       isPartAFile: () => true,
-      limits: { parts, files: parts, headerPairs: 20, headerSize: 8_192 },
+      limits: { parts, files: parts, headerPairs: maxHeaderFields + 1, headerSize: maxHeaderBytes + 1_000 },
     });
   } catch (error) {
     throw malformed(

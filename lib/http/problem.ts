@@ -11,6 +11,7 @@ export type Problem = {
   readonly detail: string;
   readonly type?: string;
   readonly retryAfterMs?: number;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly members?: Readonly<Record<string, unknown>>;
 };
 

@@ -2,19 +2,15 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import ipaddr from 'ipaddr.js';
 import * as z from 'zod';
 import { isTaskId, type TaskId } from '../domain/task-id.ts';
-import { type EpochMs, toEpochMs } from '../domain/time.ts';
+import { type EpochMs, nearestEpochMs } from '../domain/time.ts';
+import { checkDigests } from './digest.ts';
+import { header } from './header.ts';
 import { malformed, ProblemError } from './problem.ts';
 
 /** The tenant of a request where no authorizer names one. */
 const openTenant = 'open';
 /** What fits through the gateway and a function's event once files are in base64. */
 export const maxBodyBytes = 4_400_000;
-
-/** One header, whatever the case a client wrote it in. */
-export function header(event: APIGatewayProxyEvent, name: string): string | undefined {
-  const wanted = name.toLowerCase();
-  return Object.entries(event.headers ?? {}).find(([key]) => key.toLowerCase() === wanted)?.[1];
-}
 
 /** Who asks, for limits and for what may be seen: one tenant while task routes have no authorizer. */
 export function tenantOf(_event: APIGatewayProxyEvent): string {
@@ -29,7 +25,7 @@ export function clientAddress(event: APIGatewayProxyEvent): string {
   return `${network.toString()}/64`;
 }
 
-/** The body's bytes, by the gateway's own word on their encoding. Refuses compressed and too large bodies. */
+/** The body's bytes, by the gateway's own word on their encoding. Refuses compressed and too large bodies, and those that are not what a digest says. */
 export function bodyBytes(event: APIGatewayProxyEvent): Buffer {
   const encoding = header(event, 'content-encoding');
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
@@ -46,10 +42,11 @@ export function bodyBytes(event: APIGatewayProxyEvent): Buffer {
       status: 413,
       code: 'too_large',
       title: 'The body is too large',
-      detail: `Expected at most ${maxBodyBytes} bytes, got ${bytes.length}.`,
+      detail: `Expected at most ${maxBodyBytes} bytes, got ${bytes.length}; send larger files by POST /v1/uploads.`,
       members: { maxBytes: maxBodyBytes },
     });
   }
+  checkDigests(event, bytes);
   return bytes;
 }
 
@@ -99,13 +96,16 @@ export function wholeNumber(
 export function queryMoment(event: APIGatewayProxyEvent, name: string): EpochMs | undefined {
   const text = event.queryStringParameters?.[name];
   if (text === undefined) return undefined;
-  const moment = z.iso.datetime({ offset: true }).safeParse(text).success ? Date.parse(text) : Number.NaN;
-  try {
-    return toEpochMs(moment);
-  } catch {
-    const got = JSON.stringify(text.slice(0, 40));
-    throw malformed(`invalid_${snake(name)}`, `Expected ${name} like 2026-01-31T12:00:00Z, got ${got}.`);
-  }
+  if (z.iso.datetime({ offset: true }).safeParse(text).success) return nearestEpochMs(Date.parse(text));
+  const got = JSON.stringify(text.slice(0, 40));
+  throw malformed(`invalid_${snake(name)}`, `Expected ${name} like 2026-01-31T12:00:00Z, got ${got}.`);
+}
+
+/** `1` or `0` in the query, absent is 0; throws 400 for anything else. */
+export function queryFlag(event: APIGatewayProxyEvent, name: string): boolean {
+  const text = event.queryStringParameters?.[name] ?? '0';
+  if (text !== '0' && text !== '1') throw malformed(`invalid_${snake(name)}`, `Expected ${name}=1 or ${name}=0.`);
+  return text === '1';
 }
 
 function snake(name: string): string {

@@ -7,11 +7,12 @@ import { longestWaitMs, status } from '../operations/status.ts';
 import { waiting } from '../operations/waiting.ts';
 import { pollAfterMs } from './admit-route.ts';
 import { empty, json, retryAfterSeconds } from './answer.ts';
+import { header } from './header.ts';
 import type { Route } from './http-handler.ts';
 import { type CursorKey, listRoute } from './list-route.ts';
 import { malformed } from './problem.ts';
 import { queueView } from './queue-view.ts';
-import { header, taskIdOf, tenantOf, unknownTask } from './request.ts';
+import { taskIdOf, tenantOf, unknownTask } from './request.ts';
 
 /** GET /v1/tasks, and GET /v1/tasks/{id}: `?wait=20` or `Prefer: wait=20` holds the answer for a change; `If-None-Match` answers 304 while there is none. */
 export function statusRoute(

@@ -6,11 +6,14 @@ import { type JsonValue, readStrictJson } from '../domain/strict-json.ts';
 import { day } from '../domain/time.ts';
 import type { Options, Submission, SubmittedFile } from '../operations/admission.ts';
 import { maxInputBytes } from '../task.ts';
+import { readReferences } from './file-references.ts';
 import { readMultipart } from './multipart.ts';
 import { type Fault, invalidInput, malformed, ProblemError } from './problem.ts';
 
 /** An option that is not understood must not be silently ignored. */
 const options = z.strictObject({ maxWaitMs: z.int().min(0).max(day).optional(), callbackUrl: z.string().optional() });
+
+const jsonMembers = ['input', 'files', 'options'];
 
 /** What a submission is read for: its task type, and the origins that a callback may always reach. */
 export type Reading = { readonly task: Task; readonly trustedOrigins: readonly string[] };
@@ -33,16 +36,27 @@ export function bodyKind(contentType: string | undefined): BodyKind {
   });
 }
 
-/** Reads and checks a JSON body `{input, options?}`; throws `ProblemError`. */
+/** Reads and checks a JSON body `{input, files?, options?}`; throws `ProblemError`. What it names as files is not looked up yet. */
 export async function readJsonSubmission(bytes: Buffer, reading: Reading): Promise<Submission> {
   const body = parseJson(bytes, 'the body');
   if (!isObject(body)) throw malformed('malformed_json', 'Expected a JSON object with the member input.');
-  const faults: Fault[] = Object.keys(body)
-    .filter((key) => key !== 'input' && key !== 'options')
-    .map((key) => ({ path: key, message: 'unknown member, expected input or options' }));
-  for (const field of requiredFiles(reading.task))
-    faults.push({ path: `files.${field}`, message: 'expected a file, sent as a part of multipart/form-data' });
-  return checked(reading, body, [], faults);
+  const unknown = Object.keys(body).filter((key) => !jsonMembers.includes(key));
+  const { references, faults } = readReferences(body.files, reading.task.files ?? {});
+  const submission = await checked(
+    reading,
+    body,
+    [],
+    [
+      ...unknown.map((key) => ({ path: key, message: `unknown member, expected ${jsonMembers.join(' or ')}` })),
+      ...faults,
+    ],
+  );
+  return references.length === 0 ? submission : { ...submission, uploads: references };
+}
+
+/** Checks an input that came in no body of a post; throws `ProblemError`. */
+export async function readInput(input: JsonValue, reading: Reading): Promise<Submission> {
+  return checked(reading, { input }, [], []);
 }
 
 /** Reads and checks a multipart body; throws `ProblemError`. */

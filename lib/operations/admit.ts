@@ -1,16 +1,19 @@
-import { dedupKey, fingerprint, whatMatters } from '../domain/fingerprint.ts';
+import { dedupKey, eventKey, fingerprint, whatMatters } from '../domain/fingerprint.ts';
 import type { AdmitReply, Full } from '../domain/gate-replies.ts';
+import type { RateUse } from '../domain/rates.ts';
 import type { TaskId } from '../domain/task-id.ts';
 import { tiersOf } from '../domain/tiers.ts';
 import { type EpochMs, second } from '../domain/time.ts';
 import { unreachable } from '../domain/unreachable.ts';
-import { type Claim, Unavailable } from '../ports.ts';
+import { Unavailable } from '../ports.ts';
 import type { Admission, AdmitRequest, Asking, Named, Submission } from './admission.ts';
-import { create } from './create.ts';
-import type { Deps } from './deps.ts';
+import { type Claimed, create } from './create.ts';
+import type { AdmitDeps, Deps } from './deps.ts';
 import { awaitCreation, judgeNamed } from './duplicate.ts';
 import { beginEpoch } from './epoch.ts';
+import { ratesOf } from './rate-charges.ts';
 import { undoAdmission } from './release.ts';
+import { findUploaded } from './uploaded-files.ts';
 
 type Waiting = { readonly kind: 'replace'; readonly taskId: TaskId } | { readonly kind: 'rebuilding' };
 
@@ -29,14 +32,18 @@ const answerMs = 1.5 * second;
 const blindRetryMs = 5 * second;
 
 /** Decides one post: peek, fingerprint, admit, create, send. A refusal leaves nothing anywhere. docs/protocol.md "Posting" has the reasons. */
-export async function admit(deps: Deps, request: AdmitRequest): Promise<Admission> {
+export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Admission> {
   try {
     const { submission } = request;
-    const early = submission.kind === 'read' ? asking(request, submission.content) : undefined;
+    const isWhole = submission.kind === 'read' && submission.content.uploads === undefined;
+    const early = isWhole ? asking(request, submission.content) : undefined;
     const refused = await peek(deps, request, early);
     if (refused !== undefined) return refused;
+    if (early !== undefined) return await decide(deps, early);
     const content = submission.kind === 'read' ? submission.content : await submission.read();
-    return await decide(deps, early ?? asking(request, content));
+    const found = await findUploaded(deps, request.tenant, request.task, content.uploads ?? []);
+    if (found.kind !== 'found') return found;
+    return await decide(deps, asking(request, { ...content, files: [...content.files, ...found.files] }));
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     deps.log.warn('admission unavailable', { service: error.service, reason: error.message });
@@ -51,7 +58,9 @@ function asking(request: AdmitRequest, content: Submission): Asking {
     input: whatMatters(content.input, request.task.dedup.fields),
     files: content.files,
   });
-  return { ...request, content, fingerprint: print, dedupKey: dedupKey(asked, print, request.idempotencyKey) };
+  const { event, idempotencyKey } = request;
+  const key = event === undefined ? dedupKey(asked, print, idempotencyKey) : eventKey(asked, event);
+  return { ...request, content, fingerprint: print, dedupKey: key };
 }
 
 /** A refusal that is already certain; undefined where `admit` must decide. */
@@ -68,9 +77,10 @@ async function peek(deps: Deps, request: AdmitRequest, early: Asking | undefined
   return known ? undefined : refuse();
 }
 
-async function decide(deps: Deps, asked: Asking): Promise<Admission> {
+async function decide(deps: AdmitDeps, asked: Asking): Promise<Admission> {
   const { tenant, task } = asked;
-  const claim = { tenant, id: deps.newId(), tiers: tiersOf({ ...asked, ...task }), permits: task.permits };
+  const rates = await ratesOf(deps, asked);
+  const claim = { tenant, id: deps.newId(), tiers: tiersOf({ ...asked, ...task }), permits: task.permits, rates };
   const begunAt = deps.clock.now();
   const mostAhead = await mostTasksAhead(deps, asked, claim);
   let replaces: TaskId | undefined;
@@ -91,9 +101,9 @@ async function decide(deps: Deps, asked: Asking): Promise<Admission> {
 }
 
 async function ask(
-  deps: Deps,
+  deps: AdmitDeps,
   asked: Asking,
-  claim: Claim,
+  claim: Claimed,
   { replaces, mostAhead, begunAt }: { replaces: TaskId | undefined; mostAhead: number | undefined; begunAt: EpochMs },
 ): Promise<Admission | Waiting> {
   const { task, dedupKey: key, fingerprint: print } = asked;
@@ -112,6 +122,9 @@ async function ask(
       return (await judgeNamed(deps, asked, reply)) ?? { kind: 'replace', taskId: reply.taskId };
     case 'rejected':
       return (await answerOf(deps, asked)) ?? reject(deps, asked, reply);
+    case 'rate_limited':
+    case 'too_costly':
+      return (await answerOf(deps, asked)) ?? reply;
     case 'paused':
       return (await answerOf(deps, asked)) ?? { kind: 'paused', pool: task.pool };
     case 'behind':
@@ -135,7 +148,11 @@ async function answerOf(deps: Deps, asked: Asking): Promise<Named | undefined> {
   return named && judgeNamed(deps, asked, named);
 }
 
-async function reject(deps: Deps, { tenant, ip, task }: AdmitRequest, full: Full): Promise<Admission> {
+async function reject(
+  deps: Deps,
+  { tenant, ip, task }: AdmitRequest,
+  full: Full & { rates?: readonly RateUse[] },
+): Promise<Admission> {
   const short = full.tiers[full.short];
   if (short === undefined) throw new Error(`expected tier ${full.short} among ${full.tiers.length}`);
   const retryAfterMs = await deps.outlook
@@ -149,7 +166,7 @@ async function reject(deps: Deps, { tenant, ip, task }: AdmitRequest, full: Full
       if (error instanceof Unavailable) return blindRetryMs;
       throw error;
     });
-  return { ...full, kind: 'rejected', retryAfterMs };
+  return { rates: [], ...full, kind: 'rejected', retryAfterMs };
 }
 
 async function tooLate(deps: Deps, asked: Asking, reply: Extract<AdmitReply, { kind: 'behind' }>): Promise<Admission> {
@@ -158,7 +175,7 @@ async function tooLate(deps: Deps, asked: Asking, reply: Extract<AdmitReply, { k
   return { kind: 'too_late', now, limitsVersion, tiers, expectation, maxWaitMs: asked.content.options.maxWaitMs ?? 0 };
 }
 
-async function mostTasksAhead(deps: Deps, { task, content }: Asking, { tiers }: Claim): Promise<number | undefined> {
+async function mostTasksAhead(deps: Deps, { task, content }: Asking, { tiers }: Claimed): Promise<number | undefined> {
   const { maxWaitMs } = content.options;
   if (maxWaitMs === undefined) return undefined;
   const most = await deps.outlook.mostAhead(task, tiers, maxWaitMs);

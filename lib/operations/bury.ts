@@ -8,7 +8,7 @@ export type Burial = { readonly kind: 'due' | 'failed' | 'unchanged' };
 
 /**
  * Takes a message that SQS gave up. A queued task is due again, so that reconcile sends a new message; buried for the third time it fails, a dead letter.
- * One that runs or has ended needs no message.
+ * One that runs or has ended needs no message, and neither does one that was sent a newer one; the same message twice counts once.
  */
 export async function bury(deps: EndDeps, message: TaskMessage): Promise<Burial> {
   const burial = await decide(deps, message);
@@ -20,9 +20,10 @@ export async function bury(deps: EndDeps, message: TaskMessage): Promise<Burial>
 async function decide(deps: EndDeps, message: TaskMessage): Promise<Burial> {
   const record = await deps.records.read(message);
   if (record?.status !== 'queued') return { kind: 'unchanged' };
+  if (message.send < record.sends || message.send === record.buriedSend) return { kind: 'unchanged' };
   const now = deps.clock.now();
   if (record.burials + 1 < mostBurials) {
-    const written = await deps.records.bury(record, now);
+    const written = await deps.records.bury(record, message.send, now);
     return { kind: written.kind === 'written' ? 'due' : 'unchanged' };
   }
   const error = { code: 'buried', message: `its messages were given up ${mostBurials} times without an attempt` };

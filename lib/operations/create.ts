@@ -2,23 +2,28 @@ import { createHash } from 'node:crypto';
 import { canonicalJson, whatMatters } from '../domain/fingerprint.ts';
 import type { AdmitReply } from '../domain/gate-replies.ts';
 import { createDeadlineMs } from '../domain/protocol.ts';
+import type { RateAsk } from '../domain/rates.ts';
 import type { TaskId } from '../domain/task-id.ts';
 import type { StoredFile, TaskRecord } from '../domain/task-record.ts';
 import type { TierUse } from '../domain/tiers.ts';
 import { addMs, type EpochMs } from '../domain/time.ts';
 import { type Claim, Unavailable } from '../ports.ts';
 import type { Admission, Asking } from './admission.ts';
-import type { Deps } from './deps.ts';
+import type { AdmitDeps, Deps } from './deps.ts';
 import { judgeNamed } from './duplicate.ts';
+import { KeptFiles } from './keep-files.ts';
 import type { Expectation } from './outlook.ts';
+import { chargesOf } from './rate-charges.ts';
 import { undoAdmission } from './release.ts';
 
 /** Once for the task it takes the place of, once more for the one that took it first and has ended since. */
 const mostRounds = 2;
 
 type Admitted = Extract<AdmitReply, { kind: 'admitted' }>;
+/** What admission is asked for, and gives back where no task comes of it. */
+export type Claimed = Claim & { readonly rates: readonly RateAsk[] };
 type Seated = {
-  readonly claim: Claim;
+  readonly claim: Claimed;
   readonly reply: Admitted;
   readonly replaces: TaskId | undefined;
   /** Local clock, when the id was made. */
@@ -29,23 +34,26 @@ type Seated = {
  * Makes the record of a request that has its seats, then sends its first message beside turning the lock into a pointer. DynamoDB's condition on the
  * dedup item decides: when another task holds it, the seats go back and that task answers.
  */
-export async function create(deps: Deps, asked: Asking, seated: Seated): Promise<Admission> {
+export async function create(deps: AdmitDeps, asked: Asking, seated: Seated): Promise<Admission> {
   const { claim, reply } = seated;
   const { id } = claim;
-  const stored = asked.content.files.map((file) => ({ file, key: `inputs/${id}/${file.field}` }));
-  const files = stored.map(({ file, key }): StoredFile => ({ ...about(file), key }));
+  const files = new KeptFiles(deps, id, asked.content.files, reply.now);
   const giveBack = async () => {
     await undoAdmission(deps, claim, asked.dedupKey);
-    await deps.files.remove(files.map(({ key }) => key));
+    await files.remove();
   };
   try {
-    await Promise.all(stored.map(({ file, key }) => deps.files.put(key, file.bytes, file)));
+    const refused = await files.keep();
+    if (refused !== undefined) {
+      await giveBack();
+      return refused;
+    }
   } catch (error) {
     await giveBack().catch(() => undefined);
     throw error;
   }
   const expectation = await expectationOf(deps, asked, reply.tiers);
-  const record = newRecord(deps, asked, seated, files, expectation);
+  const record = newRecord(deps, asked, seated, files.stored, expectation);
   const deadline = addMs(seated.begunAt, createDeadlineMs);
   let seen = seated.replaces;
   for (let round = 1; round <= mostRounds; round++) {
@@ -57,7 +65,14 @@ export async function create(deps: Deps, asked: Asking, seated: Seated): Promise
     });
     if (created.kind === 'created') {
       await sendFirst(deps, record);
-      return { kind: 'admitted', record, limitsVersion: reply.limitsVersion, tiers: reply.tiers, expectation };
+      return {
+        kind: 'admitted',
+        record,
+        limitsVersion: reply.limitsVersion,
+        tiers: reply.tiers,
+        rates: reply.rates,
+        expectation,
+      };
     }
     const answer = await judgeNamed(deps, asked, created);
     if (answer !== undefined) {
@@ -71,12 +86,13 @@ export async function create(deps: Deps, asked: Asking, seated: Seated): Promise
 }
 
 function newRecord(
-  { weir }: Deps,
+  deps: Deps,
   asked: Asking,
   { claim, reply }: Seated,
-  files: StoredFile[],
+  files: readonly StoredFile[],
   expectation: Expectation | undefined,
 ): TaskRecord {
+  const charges = chargesOf(deps, claim.rates, reply);
   const measured = expectation?.eta.kind === 'measured' ? expectation.eta : undefined;
   return {
     tenant: claim.tenant,
@@ -96,6 +112,7 @@ function newRecord(
     epoch: reply.epoch,
     permits: claim.permits,
     tiers: claim.tiers,
+    ...(charges.length === 0 ? {} : { charges }),
     input: canonicalJson(asked.content.input),
     inputDigest: createHash('sha256')
       .update(canonicalJson(whatMatters(asked.content.input, asked.task.dedup.fields)))
@@ -105,7 +122,7 @@ function newRecord(
     fingerprint: asked.fingerprint,
     reuseMs: asked.task.dedup.windowMs,
     createdAt: reply.now,
-    expiresAt: addMs(reply.now, weir.times.keepMs),
+    expiresAt: addMs(reply.now, deps.weir.times.keepMs),
     callbackUrl: asked.content.options.callbackUrl,
   };
 }
@@ -142,8 +159,4 @@ export async function sendFirst(
 export function messageGroup({ tenant, tiers }: Pick<TaskRecord, 'tenant' | 'tiers'>): string {
   const ip = tiers.find(({ tier }) => tier === 'ip')?.name ?? '';
   return createHash('sha256').update(`${tenant}|${ip}`).digest('hex').slice(0, 32);
-}
-
-function about({ field, name, mediaType, size, sha256 }: Asking['content']['files'][number]) {
-  return { field, name, mediaType, size, sha256 };
 }

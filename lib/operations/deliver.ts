@@ -68,7 +68,7 @@ function afterTry(seen: Delivery, posted: Posted, lastAt: EpochMs): Delivery {
 /** From the delivery that was seen: of two tries at once only one writes, and the other's message is no more needed. */
 async function write(deps: DeliverDeps, record: TaskRecord, seen: Delivery, delivery: Delivery): Promise<Worked> {
   const { nextAt } = delivery;
-  const dueAt = nextAt === undefined ? ifOver(record, deps.clock.now()) : addMs(nextAt, deps.weir.times.resendAgeMs);
+  const dueAt = nextDue(record, nextAt, deps.weir.times.resendAgeMs);
   const written = await deps.records.deliver(record, seen, delivery, dueAt);
   if (written.kind === 'refused') return { kind: 'ack', because: 'another try was written' };
   deps.metrics.count('deliveries_total', 1, { outcome: delivery.status === 'pending' ? 'again' : delivery.status });
@@ -77,7 +77,8 @@ async function write(deps: DeliverDeps, record: TaskRecord, seen: Delivery, deli
   return { kind: 'defer', because: `try ${delivery.attempts} of ${mostDeliveryTries}: ${delivery.problem}`, afterMs };
 }
 
-/** A cancelled task is looked at once more: its slots may still be held. */
-function ifOver({ status }: TaskRecord, now: EpochMs): EpochMs | 'close' {
-  return status === 'cancelled' ? now : 'close';
+/** A cancelled task whose handler may go on is looked at when its lease is over, whatever becomes of its delivery. */
+function nextDue({ status, holder }: TaskRecord, nextAt: EpochMs | undefined, resendAgeMs: number) {
+  if (status === 'cancelled' && holder !== undefined) return 'keep';
+  return nextAt === undefined ? 'close' : addMs(nextAt, resendAgeMs);
 }

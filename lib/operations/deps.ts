@@ -1,6 +1,6 @@
 import type { Weir } from '../config.ts';
 import type { TaskId } from '../domain/task-id.ts';
-import type { Clock, Files, Gate, Log, Messages, Metrics, Records } from '../ports.ts';
+import type { Clock, Files, Gate, Log, Messages, Metrics, Records, TaskSettings, Uploads } from '../ports.ts';
 import type { Heart } from './heartbeat.ts';
 import type { Outlook } from './outlook.ts';
 
@@ -21,5 +21,8 @@ export type Deps = {
   exit(because: string): void;
 };
 
+/** What `admit` needs beside that. */
+export type AdmitDeps = Deps & { readonly uploads: Uploads };
+
 /** What `work` needs beside that. */
-export type WorkDeps = Deps & { readonly heart: Heart };
+export type WorkDeps = Deps & { readonly heart: Heart; readonly taskSettings: TaskSettings };

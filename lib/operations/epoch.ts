@@ -58,14 +58,13 @@ export async function rebuild(
   await deps.clock.sleep(quietMs);
   await enforceStored(deps);
   let restored = 0;
-  for await (const record of openTasks(deps)) {
-    const { kind } = await deps.gate.restore({ nonce, lockMs, lease: leaseOf(deps, record) });
-    if (kind !== 'restored') return { kind: kind === 'not_mine' ? 'busy' : 'present', restored };
-    // What ended since it was read has released nothing that was there.
-    const now = await deps.records.read(record);
-    if (now === undefined) await releaseEnded(deps, { ...record, status: 'expired' });
-    else if (isTerminal(now.status)) await releaseEnded(deps, now);
-    restored++;
+  for await (const records of openTasks(deps)) {
+    const leases = records.map((record) => deps.gate.restore({ nonce, lockMs, lease: leaseOf(deps, record) }));
+    const kinds = new Set((await Promise.all(leases)).map(({ kind }) => kind));
+    if (kinds.has('not_mine')) return { kind: 'busy', restored };
+    if (kinds.has('begun_already')) return { kind: 'present', restored };
+    await releaseWhatEnded(deps, records);
+    restored += records.length;
   }
   if (!(await deps.records.advanceEpoch(current))) return { kind: 'busy', restored };
   const begun = await deps.gate.restore({ nonce, lockMs, epoch: current + 1 });
@@ -73,14 +72,25 @@ export async function rebuild(
   return { kind: begun.kind === 'begun' ? 'rebuilt' : 'busy', restored };
 }
 
-async function* openTasks({ records }: Pick<Deps, 'records'>): AsyncGenerator<TaskRecord> {
+/** What ended since it was read has released nothing that was there. */
+async function releaseWhatEnded(deps: Epochs, records: readonly TaskRecord[]): Promise<void> {
+  const now = new Map((await deps.records.readMany(records)).map((record) => [record.id, record]));
+  const ended = records.flatMap((record) => {
+    const current = now.get(record.id) ?? { ...record, status: 'expired' as const };
+    return isTerminal(current.status) ? [current] : [];
+  });
+  await Promise.all(ended.map((record) => releaseEnded(deps, record)));
+}
+
+/** Page by page: those that are open, and those whose slots may still be held. */
+async function* openTasks({ records }: Pick<Deps, 'records'>): AsyncGenerator<readonly TaskRecord[]> {
   for (let shard = 0; shard < records.shards; shard++) {
     let cursor: Awaited<ReturnType<typeof records.open>>['cursor'];
     do {
       const page = await records.open(shard, cursor);
       cursor = page.cursor;
       const read = await records.readMany(page.keys);
-      for (const record of read) if (!isTerminal(record.status) || mayStillRun(record)) yield record;
+      yield read.filter((record) => !isTerminal(record.status) || mayStillRun(record));
     } while (cursor !== undefined);
   }
 }

@@ -1,6 +1,6 @@
 import type { Task } from '../config.ts';
 import { endOf, type Outcome } from '../domain/task-record.ts';
-import { addMs, day, minute } from '../domain/time.ts';
+import { addMs, day, type EpochMs, minute } from '../domain/time.ts';
 import type { Deps } from './deps.ts';
 import { afterEnd, type EndDeps } from './end.ts';
 import type { Ran } from './ran.ts';
@@ -23,11 +23,17 @@ export async function finish(deps: FinishDeps, held: Held, task: Task | undefine
     const again = retryTimes(deps, record.failures, task, ran);
     if (outlives(record, again.deadline)) return retry(deps, held, ran, again);
   }
-  const outcome: Outcome = ran.kind === 'failed' ? { kind: 'failed', error: ran.error, dead: ran.retryable } : ran;
-  const written = await deps.records.finish(key, outcome, endOf(record, deps.clock.now()));
+  const finishedAt = deps.clock.now();
+  const written = await deps.records.finish(key, outcomeOf(ran, task, finishedAt), endOf(record, finishedAt));
   if (written.kind === 'written') await afterEnd(deps, written.record, { nonce: key.holder, served: true });
   else await refused(deps, held, 'finish', written.record);
-  return { kind: 'ack', because: written.kind === 'written' ? outcome.kind : 'finish refused' };
+  return { kind: 'ack', because: written.kind === 'written' ? ran.kind : 'finish refused' };
+}
+
+function outcomeOf(ran: Ran, task: Task | undefined, finishedAt: EpochMs): Outcome {
+  if (ran.kind === 'failed') return { kind: 'failed', error: ran.error, dead: ran.retryable };
+  const keepMs = task?.result.keepMs;
+  return { ...ran, ...(keepMs === undefined ? {} : { resultUntil: addMs(finishedAt, keepMs) }) };
 }
 
 /** Full jitter (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), but never before the handler said. */

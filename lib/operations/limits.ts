@@ -5,6 +5,7 @@ import {
   mergePatch,
   type Overrides,
   type Paused,
+  rateOverrides,
   readOverrides,
   tierOverrides,
 } from '../domain/live-limits.ts';
@@ -73,13 +74,13 @@ export async function readLimits(
 const mostRounds = 5;
 
 /**
- * Changes live limits: DynamoDB first, which keeps every version, then Redis, where they are in force from the next decision on. A merge that names no
- * version is merged again when another change came in between.
+ * Changes live limits: DynamoDB first, which keeps every version, then Redis, where they are in force from the next decision on. A change that names no
+ * version is made again when another came in between.
  */
 export async function changeLimits(deps: LimitDeps, change: LimitsChange): Promise<LimitsChanged> {
   for (let round = 1; ; round++) {
     const changed = await changeOnce(deps, change);
-    const again = changed.kind === 'stale' && change.how === 'merge' && change.ifVersion === undefined;
+    const again = changed.kind === 'stale' && change.ifVersion === undefined;
     if (!again || round >= mostRounds) return changed;
   }
 }
@@ -146,7 +147,13 @@ async function enforce(
 ): Promise<void> {
   // A pool that is no longer configured has no pause.
   const known = Object.fromEntries(Object.entries(paused).filter(([pool]) => Object.hasOwn(weir.pools, pool)));
-  await gate.setLimits({ version, overrides: tierOverrides(changeable(weir), overrides), paused: known });
+  const all = changeable(weir);
+  await gate.setLimits({
+    version,
+    overrides: tierOverrides(all, overrides),
+    paused: known,
+    rates: rateOverrides(all, overrides),
+  });
 }
 
 function viewOf(weir: Deps['weir'], stored: LimitsVersion | undefined): LimitsView {

@@ -91,12 +91,10 @@ async function settle(deps: Mending, record: TaskRecord): Promise<Mended | undef
       return 'alive';
     }
     await releaseEnded(deps, record, { nonce: record.holder, served: false });
+    await deps.records.forgetHolder(record, record.holder);
   } else await releaseEnded(deps, record);
-  if (record.delivery?.status === 'pending') {
-    if (!(await announce(deps, record))) return 'left';
-    await deps.records.lookAgain(record, record.status, addMs(deps.clock.now(), deps.weir.times.resendAgeMs));
-    return 'announced';
-  }
+  if (record.delivery?.status === 'pending')
+    return (await announce(deps, { ...record, holder: undefined })) ? 'announced' : 'left';
   const closed = await deps.records.close(record, record.revision);
   return closed.kind === 'written' ? 'closed' : undefined;
 }

@@ -21,7 +21,7 @@ export type QueueStatus = {
   /** Messages in the dead-letter queues, which `bury` empties within seconds. */
   readonly deadLetters: Readonly<Record<string, number>>;
   /** Tasks that were given up and messages nobody could read, for the operator to look at; `atLeast` where not all were counted. */
-  readonly deadTasks: { readonly count: number; readonly atLeast: boolean };
+  readonly deadTasks?: { readonly count: number; readonly atLeast: boolean };
   readonly limitsVersion: number;
   /** Redis lost its data and is being rebuilt: nothing is admitted until then. */
   readonly rebuilding: boolean;
@@ -39,7 +39,8 @@ export async function observe({
     gate.observe({ tiers }),
     gate.times(tiers),
     queues.count(),
-    records.countDead(),
+    // A number beside the others, and not worth their loss.
+    records.countDead().catch(() => undefined),
   ]);
   const pools = seen.tiers.map((tier, index): [string, PoolStatus] => {
     const { name, running, inSystem, tasksRunning, oldestWaiting, paused } = tier;
@@ -63,5 +64,6 @@ export async function observe({
   });
   const { limitsVersion, rebuilding } = seen;
   const deadLetters = Object.fromEntries(Object.entries(counts).map(([pool, { dead }]) => [pool, dead]));
-  return { pools: Object.fromEntries(pools), deadLetters, deadTasks, limitsVersion, rebuilding };
+  const dead = deadTasks === undefined ? {} : { deadTasks };
+  return { pools: Object.fromEntries(pools), deadLetters, ...dead, limitsVersion, rebuilding };
 }

@@ -1,12 +1,13 @@
 import type { Task } from '../config.ts';
-import type { TaskFault } from '../domain/task-record.ts';
+import type { StoredResult, TaskFault } from '../domain/task-record.ts';
 import { TaskError } from '../task.ts';
 
 const errorCode = /^[a-z0-9_]{1,64}$/;
 
 /** How a handler ended. */
 export type Ran =
-  | { readonly kind: 'succeeded'; readonly result: string }
+  /** JSON text, or where it is stored. */
+  | { readonly kind: 'succeeded'; readonly result: string | StoredResult }
   | {
       readonly kind: 'failed';
       readonly error: TaskFault;

@@ -65,7 +65,11 @@ async function takePlace({ gate, log }: Reconciling, nonce: string): Promise<boo
 }
 
 async function mendDue(deps: Reconciling, until: EpochMs, counts: Reconciled): Promise<void> {
-  for (let shard = 0; shard < deps.records.shards; shard++) {
+  const { shards } = deps.records;
+  // Where there is more than one run can do, another shard is the last one next time.
+  const first = Math.floor(Math.random() * shards);
+  for (let turn = 0; turn < shards; turn++) {
+    const shard = (first + turn) % shards;
     let cursor: Cursor | undefined;
     do {
       const page = await deps.records.due(shard, deps.clock.now(), cursor);

@@ -1,5 +1,5 @@
 import type { TaskRecord } from '../domain/task-record.ts';
-import { type EpochMs, second } from '../domain/time.ts';
+import { day, type EpochMs, second } from '../domain/time.ts';
 import type { DeadFilter, RedriveJob } from '../ports.ts';
 import { deadTasks } from './dead-letters.ts';
 import { type RedriveDeps, redrive } from './redrive.ts';
@@ -26,7 +26,7 @@ export type RedriveStarted =
   | { readonly kind: 'running'; readonly job: RedriveJob };
 
 const countingMs = 6 * second;
-/** Between two looks at a limit that was full. */
+/** Between two looks at a pool that had no room. */
 const fullPauseMs = second;
 const writeEvery = 25;
 
@@ -48,6 +48,7 @@ export async function startRedrive(deps: RedriveDeps, request: RedriveRequest): 
     redriven: 0,
     joined: 0,
     refused: 0,
+    held: 0,
   };
   if (!(await deps.records.writeRedrive(job, last))) {
     const other = await deps.records.readRedrive();
@@ -90,7 +91,8 @@ async function count(deps: RedriveDeps, filter: DeadFilter, startedAt: EpochMs):
 
 /**
  * Goes on with the redrive that is under way until `until`, at its pace; tasks that died after it began are left alone. It is over once a whole pass found
- * none that could still be redriven. Every step is safe to repeat, so a run that dies, or two at once, do no task twice. Answers how many were redriven.
+ * none that could still be redriven, or after a day. Every step is safe to repeat, so a run that dies, or two at once, do no task twice. Answers how many
+ * were redriven.
  */
 export async function continueRedrive(deps: RedriveDeps, until: EpochMs): Promise<number> {
   const job = await deps.records.readRedrive();
@@ -104,6 +106,8 @@ class Run {
   redriven = 0;
   readonly #deps: RedriveDeps;
   readonly #until: EpochMs;
+  /** Pools that had no room, and until when they are left alone. */
+  readonly #full = new Map<string, number>();
   #job: RedriveJob;
   #unwritten = 0;
   #nextAt: number;
@@ -116,48 +120,59 @@ class Run {
   }
 
   async go(): Promise<void> {
+    const { clock } = this.#deps;
+    for (;;) {
+      const pass = await this.#pass();
+      if (pass === 'over') return void (await this.#write({}));
+      const isOld = clock.now() - this.#job.startedAt > day;
+      const ended = pass.held === 0 ? ('done' as const) : isOld ? ('stopped' as const) : undefined;
+      const counts = { refused: pass.refused, held: pass.held };
+      if (ended !== undefined) return void (await this.#write({ ...counts, status: ended, endedAt: clock.now() }));
+      if (!(await this.#write(counts)) || clock.now() + fullPauseMs >= this.#until) return;
+      await clock.sleep(fullPauseMs);
+    }
+  }
+
+  /** Every dead task that fits, once. `over`: the time is, or somebody else changed the redrive. */
+  async #pass(): Promise<'over' | { refused: number; held: number }> {
     const { filter, startedAt } = this.#job;
     const before = Math.min(filter.before ?? Number.POSITIVE_INFINITY, startedAt + 1) as EpochMs;
-    let refused = 0;
-    let held = 0;
+    const counts = { refused: 0, held: 0 };
     for await (const page of deadTasks(this.#deps, { ...filter, before })) {
       for (const dead of page) {
         const kind = await this.#one(dead);
-        if (kind === 'over') return void (await this.#write({}));
-        if (kind === 'refused') refused++;
-        if (kind === 'held') held++;
+        if (kind === 'over') return kind;
+        if (kind !== 'done') counts[kind]++;
       }
     }
-    const isDone = held === 0;
-    await this.#write(isDone ? { status: 'done', endedAt: this.#deps.clock.now(), refused } : { refused });
+    return counts;
   }
 
-  /** At its pace, again and again while its pool is full. `over`: the time is, or somebody else changed the redrive. */
   async #one(dead: TaskRecord): Promise<'over' | 'refused' | 'held' | 'done'> {
-    for (;;) {
-      if (!(await this.#pace())) return 'over';
-      const { kind } = await redrive(this.#deps, dead);
-      switch (kind) {
-        case 'full':
-          this.#nextAt = this.#deps.clock.now() + fullPauseMs;
-          continue;
-        case 'refused':
-        case 'held':
-          return kind;
-        case 'gone':
-          return 'done';
-        case 'redriven':
-          this.redriven++;
-          this.#job = { ...this.#job, redriven: this.#job.redriven + 1 };
-          break;
-        case 'joined':
-          this.#job = { ...this.#job, joined: this.#job.joined + 1 };
-          break;
-      }
-      this.#unwritten++;
-      if (this.#unwritten >= writeEvery && !(await this.#write({}))) return 'over';
-      return 'done';
+    const { clock, weir } = this.#deps;
+    const pool = weir.tasks[dead.api]?.pool ?? '';
+    if ((this.#full.get(pool) ?? 0) > clock.now()) return 'held';
+    if (!(await this.#pace())) return 'over';
+    const { kind } = await redrive(this.#deps, dead);
+    switch (kind) {
+      case 'full':
+        this.#full.set(pool, clock.now() + fullPauseMs);
+        return 'held';
+      case 'refused':
+      case 'held':
+        return kind;
+      case 'gone':
+        return 'done';
+      case 'redriven':
+        this.redriven++;
+        this.#job = { ...this.#job, redriven: this.#job.redriven + 1 };
+        break;
+      case 'joined':
+        this.#job = { ...this.#job, joined: this.#job.joined + 1 };
+        break;
     }
+    this.#unwritten++;
+    return this.#unwritten >= writeEvery && !(await this.#write({})) ? 'over' : 'done';
   }
 
   async #pace(): Promise<boolean> {

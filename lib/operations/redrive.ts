@@ -1,11 +1,12 @@
 import { createDeadlineMs } from '../domain/protocol.ts';
 import type { TaskId } from '../domain/task-id.ts';
 import { judge, type TaskRecord } from '../domain/task-record.ts';
-import { addMs } from '../domain/time.ts';
+import { tiersOf } from '../domain/tiers.ts';
+import { addMs, type EpochMs } from '../domain/time.ts';
 import { type Claim, Unavailable } from '../ports.ts';
 import { sendFirst } from './create.ts';
 import type { Deps } from './deps.ts';
-import { undoAdmission } from './release.ts';
+import { outlives, undoAdmission } from './release.ts';
 
 export type RedriveDeps = Pick<
   Deps,
@@ -18,7 +19,7 @@ export type RedriveDeps = Pick<
  * - `redriven`  a new task does it again, with a new budget
  * - `joined`    another task, posted since, answers the same request
  * - `gone`      it is no dead letter any more
- * - `refused`   its api is gone, or no limit could hold it: it stays a dead letter
+ * - `refused`   its api is gone, no limit could hold it, or its files will be gone before it could end: it stays a dead letter
  * - `held`      a limit of its api or its client is full, or its request is being posted: worth another try later
  * - `full`      its pool is full or paused, or Redis is being rebuilt: nothing of it can be redriven now
  */
@@ -32,9 +33,17 @@ const mostRounds = 3;
  * dead one off the dead letters: done twice, it does nothing more.
  */
 export async function redrive(deps: RedriveDeps, dead: TaskRecord): Promise<Redriving> {
-  if (deps.weir.tasks[dead.api] === undefined) return { kind: 'refused' };
-  const claim = { tenant: dead.tenant, id: deps.newId(), tiers: dead.tiers, permits: dead.permits };
+  const task = deps.weir.tasks[dead.api];
+  if (task === undefined) return { kind: 'refused' };
+  // Where its api is now: since it died the pool and the permits may have changed.
+  const ip = dead.tiers.find(({ tier }) => tier === 'ip')?.name ?? '';
+  const tiers = tiersOf({ pool: task.pool, api: dead.api, tenant: dead.tenant, ip });
+  const claim = { tenant: dead.tenant, id: deps.newId(), tiers, permits: task.permits };
   const begunAt = deps.clock.now();
+  const filesUntil = lastOf(dead.files);
+  if (filesUntil !== undefined && !outlives({ expiresAt: filesUntil }, addMs(begunAt, deps.weir.times.startWindowMs))) {
+    return { kind: 'refused' };
+  }
   let seen = (await deps.records.readDedup(dead.dedupKey))?.taskId;
   for (let round = 1; round <= mostRounds; round++) {
     const other = await answering(deps, dead, seen);
@@ -46,7 +55,7 @@ export async function redrive(deps: RedriveDeps, dead: TaskRecord): Promise<Redr
     const reply = await deps.gate.admit({ ...claim, dedupKey, fingerprint, replaces: seen ?? dead.id });
     switch (reply.kind) {
       case 'admitted': {
-        const record = again(dead, claim, reply, deps.weir.times.keepMs);
+        const record = again(dead, task.pool, claim, reply, deps.weir.times.keepMs);
         const made = await make(deps, record, { dead: dead.id, seen, deadline: addMs(begunAt, createDeadlineMs) });
         if (made.kind !== 'taken') return made;
         seen = made.taskId;
@@ -56,9 +65,16 @@ export async function redrive(deps: RedriveDeps, dead: TaskRecord): Promise<Redr
         if (reply.creating) return { kind: 'held' };
         seen = reply.taskId;
         break;
-      case 'rejected':
-        return { kind: reply.tiers[reply.short]?.tier === 'pool' ? 'full' : 'held' };
+      case 'rejected': {
+        const short = reply.tiers[reply.short];
+        // A closed api takes nothing however long one waits.
+        if (short?.tier !== 'pool' && short?.inSystem.limit === 0) return { kind: 'refused' };
+        return { kind: short?.tier === 'pool' ? 'full' : 'held' };
+      }
       case 'never':
+      // An operator's repeat is nobody's request: it asks nothing of rate rules.
+      case 'rate_limited':
+      case 'too_costly':
         return { kind: 'refused' };
       case 'behind':
       case 'paused':
@@ -80,8 +96,14 @@ async function answering(deps: RedriveDeps, dead: TaskRecord, named: TaskId | un
 type Admitted = Extract<Awaited<ReturnType<Deps['gate']['admit']>>, { kind: 'admitted' }>;
 
 /** What was asked, as new. */
-function again(dead: TaskRecord, { id }: Claim, { now, deadline, epoch }: Admitted, keepMs: number): TaskRecord {
-  const { tenant, api, pool, permits, tiers, input, inputDigest, files, dedupKey, fingerprint, reuseMs } = dead;
+function again(
+  dead: TaskRecord,
+  pool: string,
+  { id, permits, tiers }: Claim,
+  { now, deadline, epoch }: Admitted,
+  keepMs: number,
+): TaskRecord {
+  const { tenant, api, input, inputDigest, files, dedupKey, fingerprint, reuseMs } = dead;
   return {
     ...{ tenant, id, api, pool, permits, tiers, input, inputDigest, files, dedupKey, fingerprint, reuseMs },
     status: 'queued',
@@ -95,10 +117,17 @@ function again(dead: TaskRecord, { id }: Claim, { now, deadline, epoch }: Admitt
     revision: 1,
     epoch,
     createdAt: now,
-    expiresAt: addMs(now, keepMs),
+    // A record never outlasts its files.
+    expiresAt: Math.min(addMs(now, keepMs), lastOf(files) ?? Number.POSITIVE_INFINITY) as EpochMs,
     callbackUrl: dead.callbackUrl,
     redriveOf: dead.id,
   };
+}
+
+/** Until when all of them are kept; undefined where nothing is said. */
+function lastOf(files: TaskRecord['files']): EpochMs | undefined {
+  const ends = files.flatMap(({ keptUntil }) => keptUntil ?? []);
+  return ends.length === 0 ? undefined : (Math.min(...ends) as EpochMs);
 }
 
 async function make(

@@ -141,8 +141,11 @@ async function begin(
     return { kind: 'ack', because: `start refused: ${started.record?.status ?? 'absent'}` };
   }
   const extended = await deps.gate.extend({ ...record, nonce, leaseMs: pool.leaseMs });
-  // Without live slots and a seat no handler runs; reconcile finds the attempt without a lease and queues it again.
-  if (extended.kind !== 'extended') return { kind: 'ack', because: `lease ${extended.kind} after start` };
+  if (extended.kind !== 'extended') {
+    // Without live slots and a seat no handler runs; reconcile finds the attempt without a lease and queues it again.
+    await releaseSlots(deps, record, nonce);
+    return { kind: 'ack', because: `lease ${extended.kind} after start` };
+  }
   const worked = await attempt(deps, { record: started.record, key, pool, receiptHandle });
   // A retry is due in its record too: reconcile sends it where this message may not be received again.
   return worked.kind === 'defer' && receiveCount >= deps.weir.times.maxReceiveCount

@@ -24,6 +24,8 @@ export async function startDynamoDb(options: ServiceOptions = {}): Promise<Servi
           ...['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xms128m', '-Xmx512m'],
           '-Dorg.eclipse.jetty.LEVEL=WARN',
           '-Djava.library.path=DynamoDBLocal_lib',
+          // It unpacks a library there, which stays when it is killed.
+          `-Djava.io.tmpdir=${folder}`,
           ...['-cp', 'DynamoDBLocal.jar:DynamoDBLocal_lib/*'],
           'org.eclipse.jetty.xml.XmlConfiguration',
           ...[server, `port=${port}`],

@@ -1,4 +1,5 @@
 // The process behind startSqsS3: `node sqs-s3-server.ts <port> [<data folder>]`. It ends with the process that forked it.
+import { subscribe } from 'node:diagnostics_channel';
 import { Server } from 'node:net';
 import { join } from 'node:path';
 import { startFauxqs } from 'fauxqs';
@@ -12,6 +13,16 @@ Server.prototype.listen = function loopbackOnly(this: Server, ...given: unknown[
   const local = typeof options === 'object' && options !== null ? { ...options, host: '127.0.0.1' } : options;
   return Reflect.apply(listen, this, [local, ...rest]);
 };
+
+// It takes 11 MiB a request; S3 takes 5 GB.
+subscribe('fastify.initialization', (message) => {
+  const { fastify } = message as {
+    fastify: { addHook(name: 'onRoute', hook: (route: { bodyLimit?: number }) => void): void };
+  };
+  fastify.addHook('onRoute', (route) => {
+    route.bodyLimit = 5_368_709_120;
+  });
+});
 
 const server = await startFauxqs({
   port: Number(port),

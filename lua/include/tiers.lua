@@ -1,4 +1,4 @@
--- Tiers of one task, widest first. KEYS holds, from `first_key` to the end, a pair for each: seats, slots (sorted sets: member → moment the lease
+-- Tiers of one task, widest first. KEYS holds, from `first_key` to the end or to `last_key`, a pair for each: seats, slots (sorted sets: member → moment the lease
 -- lapses). ARGV holds
 --   labels   of each in the limits hash, words apart by a space
 --   limits   packed: inSystem and running of each, -1 = none
@@ -7,9 +7,9 @@ local most_swept = 100
 local labels, configured
 
 -- Says how many there are.
-local function read_tiers(first_key)
+local function read_tiers(first_key, last_key)
   labels = text('labels', 1024)
-  local count = #KEYS - first_key + 1
+  local count = (last_key or #KEYS) - first_key + 1
   configured = { packed_integers('limits', count) }
   configured[count + 1] = nil
   return count / 2
@@ -39,14 +39,15 @@ local function override(limits_key)
 end
 
 -- Epoch (nil = Redis lost its data, or never had any), version, the limits in force and the pauses. One read of the limits hash, two where a
--- limit was changed live or a pool is paused: `overrides` counts the fields of both.
+-- limit was changed live or a pool is paused: `overrides` counts the fields of both. Says at last whether that is so.
 local function read_limits(limits_key)
   local base = call('HMGET', limits_key, 'epoch', 'version', 'overrides')
   local limits, pauses = configured, {}
-  if base[3] and base[3] ~= '0' then
+  local overridden = base[3] and base[3] ~= '0'
+  if overridden then
     limits, pauses = override(limits_key)
   end
-  return tonumber(base[1] or nil), tonumber(base[2] or nil) or 0, limits, pauses
+  return tonumber(base[1] or nil), tonumber(base[2] or nil) or 0, limits, pauses, overridden
 end
 
 local function alive(key, now)

@@ -1,7 +1,7 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect, onTestFinished, test } from 'vitest';
 import { signingKeys } from '../../lib/adapters/secrets.ts';
-import { cursorKey, webhookSecret } from '../../lib/domain/signing-keys.ts';
+import { cursorKey, hookSecret, webhookSecret } from '../../lib/domain/signing-keys.ts';
 import { startSecretsServer } from '../../local/services/secrets-server.ts';
 import { awsClient } from '../support/records.ts';
 
@@ -28,6 +28,7 @@ test('derives every key from one secret, read once for many', async () => {
   const { signing, reads } = await openSigning(['{"master":"m"}']);
   const keys = await Promise.all([signing.webhookSecret('a'), signing.webhookSecret('b'), signing.cursorKey()]);
   expect(keys).toEqual([webhookSecret('m', 'a'), webhookSecret('m', 'b'), cursorKey('m')]);
+  expect(await signing.hookSecret('a')).toBe(hookSecret('m', 'a'));
   await signing.webhookSecret('a');
   expect(reads()).toBe(1);
 });

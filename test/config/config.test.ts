@@ -61,6 +61,11 @@ test.each<[string, WeirConfig, string]>([
     'tasks.0.permits: expected at most what pool p runs (4), got 5',
   ],
   [
+    'results that are kept for longer than their tasks',
+    withTask({ result: { keepMs: 8 * 86_400_000 } }),
+    'tasks.0.result.keepMs: expected at most times.keepMs (604800000), got 691200000',
+  ],
+  [
     'a file named input',
     withTask({ files: { input: { mediaTypes: ['a/b'], maxBytes: 1 } } }),
     'expected a name other than input and options',

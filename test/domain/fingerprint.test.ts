@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Asked, dedupKey, fingerprint } from '../../lib/domain/fingerprint.ts';
+import { type Asked, dedupKey, eventKey, fingerprint } from '../../lib/domain/fingerprint.ts';
 import { type JsonValue, readStrictJson } from '../../lib/domain/strict-json.ts';
 
 const file = { field: 'document', mediaType: 'application/pdf', size: 3, sha256: 'a'.repeat(64) };
@@ -66,4 +66,18 @@ test('an Idempotency-Key names the request instead of its content', () => {
   expect(dedupKey(asked, 'sha256:x', 'k')).toBe(dedupKey(asked, 'sha256:y', 'k'));
   expect(dedupKey(asked, 'sha256:x', 'k')).not.toBe(dedupKey({ ...asked, tenant: 'u' }, 'sha256:x', 'k'));
   expect(dedupKey(asked, 'sha256:x', 'k')).not.toContain('#k#POST#g/a#k');
+});
+
+test('the events of one source with one key are the same, in one tenant and api', () => {
+  const event = { source: 'alerts', key: '{}:{alertname="A"}' };
+  const key = eventKey(asked, event);
+  expect(key).toBe(eventKey({ ...asked }, { ...event }));
+  const others = [
+    eventKey({ ...asked, tenant: 'u' }, event),
+    eventKey({ ...asked, api: 'g/b' }, event),
+    eventKey(asked, { ...event, source: 'others' }),
+    eventKey(asked, { ...event, key: 'B' }),
+    dedupKey(asked, 'sha256:x', event.key),
+  ];
+  expect(new Set([key, ...others]).size).toBe(6);
 });

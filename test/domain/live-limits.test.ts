@@ -11,6 +11,7 @@ const changeable: Changeable = {
   pools: { examples: { running: 4, pending: 20, maxRunning: 8 }, ai: { running: 2, pending: 20, maxRunning: 4 } },
   apis: ['examples/probe'],
   limits: { pools: {}, apis: { 'examples/probe': { running: 3 } }, tenant: {}, ip: { inSystem: 9 } },
+  rates: {},
 };
 
 // The examples of RFC 7396, appendix A, whose target is an object.
@@ -31,7 +32,7 @@ test.each([
 
 test.each<[unknown, string]>([
   [[], 'the body: expected an object, got []'],
-  [{ pool: {} }, 'pool: expected one of pools, apis, tenant, ip'],
+  [{ pool: {} }, 'pool: expected one of pools, apis, tenant, ip, rates'],
   [{ pools: { nope: { running: 1 } } }, 'pools.nope: expected one of examples, ai'],
   [{ pools: { examples: { runing: 1 } } }, 'pools.examples.runing: expected one of running, pending'],
   [
@@ -73,6 +74,7 @@ test('limits in force: what is overridden, and the rest as configured', () => {
     apis: { 'examples/probe': { running: 3, inSystem: 5 } },
     tenant: {},
     ip: { inSystem: 9, running: 0 },
+    rates: {},
   });
   expect(tierOverrides(changeable, overrides)).toEqual([
     { tier: { tier: 'pool', name: 'examples' }, limits: { running: 4, inSystem: 4 } },

@@ -30,6 +30,15 @@ const record = {
 } as unknown as TaskRecord;
 const baseUrl = 'https://weir.example/api';
 
+test('a stored result is told by its URL, not by its bytes', () => {
+  const resultFile = { key: 'results/x/1', size: 5, sha256: 'a', mediaType: 'application/pdf' };
+  const stored = { ...record, result: undefined, resultFile };
+  const { data } = JSON.parse(webhookOf(stored, { secret, baseUrl, at: now }).body.toString());
+  expect(data.resultUrl).toBe(`${baseUrl}/v1/tasks/${record.id}/result`);
+  expect(data).not.toHaveProperty('result');
+  expect(JSON.stringify(data)).not.toContain('results/x/1');
+});
+
 describe('keys', () => {
   test('a tenant’s secret is HKDF-SHA256 of the master, 32 bytes in base64 after whsec_', () => {
     const key = Buffer.from(hkdfSync('sha256', master, '', 'webhook|open', 32)).toString('base64');

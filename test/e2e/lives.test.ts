@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { alertmanagerBody } from '../support/hooks.ts';
 import { end, get, type LocalStack, post, send, startLocalStack } from '../support/stack.ts';
 
 const operator = { authorization: 'Bearer e2e-operator-token' };
@@ -130,4 +131,21 @@ test('a client lists its tasks page by page', async () => {
     status: 400,
     body: { code: 'invalid_cursor' },
   });
+});
+
+test('an alert group that fires starts one task, once its sender has the secret that the operator reads', async () => {
+  const hook = `${stack.url}/hooks/alerts`;
+  const secretUrl = `${stack.url}/operator/hook-secret?source=alerts`;
+  expect(await get(secretUrl)).toMatchObject({ status: 401 });
+  const { secret } = (await get(secretUrl, operator)).body;
+  const sender = { authorization: `Bearer ${secret}` };
+  const event = alertmanagerBody({ groupKey: `{}:{run="${randomBytes(6).toString('hex')}"}` });
+  expect(await post(hook, event)).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
+  const first = await post(hook, event, sender);
+  expect(first).toMatchObject({ status: 202, body: { api: 'examples/probe', dedup: { kind: 'miss', by: 'event' } } });
+  const again = await post(hook, { ...event, truncatedAlerts: 3 }, sender);
+  expect(again).toMatchObject({ status: 202, body: { id: first.body.id, dedup: { kind: 'joined' } } });
+  expect(await post(hook, { ...event, status: 'resolved' }, sender)).toMatchObject({ status: 204 });
+  expect(await end(stack, first.body.id ?? '')).toMatchObject({ status: 'succeeded', result: { tag: event.groupKey } });
+  expect((await post(hook, event, sender)).body).toMatchObject({ dedup: { kind: 'miss' } });
 });

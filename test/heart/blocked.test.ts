@@ -11,7 +11,7 @@ const killed = { code: null, signal: 'SIGKILL' };
 /** From the moment a blocked attempt is over to its process's death: grace time and margin. */
 const patienceMs = 3_000;
 /** For processes that start, connect and die while other tests run. */
-const slackMs = 4_000;
+const slackMs = 20_000;
 
 /** Looks at a running task until it has ended, as reconcile does, and answers everything that was seen. */
 async function lookOn(system: System, { record, worked }: Awaited<ReturnType<typeof runInProcess>>) {

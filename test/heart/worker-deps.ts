@@ -23,7 +23,9 @@ import { pool, type Start } from './start.ts';
 const line = (message: string, fields = {}) => console.log(JSON.stringify({ ...fields, message }));
 const log: Log = { info: line, warn: line, error: line };
 const clock: Clock = { now: () => toEpochMs(Date.now()), sleep: (ms) => sleep(ms) };
-const files = { put: unexpected, get: unexpected, remove: unexpected } satisfies Files;
+const files: Files = {
+  ...{ put: unexpected, store: unexpected, look: unexpected, open: unexpected, keep: unexpected, remove: unexpected },
+};
 
 async function unexpected(): Promise<never> {
   throw new Error('expected no file');

@@ -30,7 +30,8 @@ const heart = threadHeart(new URL(start.thread, import.meta.url), deps.log);
 process.once('message', async (delivery: Delivery) => {
   const { p } = deps.weir.pools;
   if (p === undefined) throw new Error('expected pool p');
-  const worked = await work({ ...deps, heart }, p, delivery);
+  const taskSettings = { setting: () => undefined, secret: async () => undefined };
+  const worked = await work({ ...deps, heart, taskSettings }, p, delivery);
   await tell({ kind: 'worked', worked });
   // Nothing but the thread is left: it must not keep this process alive.
   close();

@@ -115,12 +115,87 @@ test.each<[string, PartSpec[], number, string]>([
     422,
     'invalid_input',
   ],
+  [
+    'a part that is no form data',
+    [input, { disposition: 'attachment; name="document"', body: 'x' }],
+    400,
+    'malformed_multipart',
+  ],
+  [
+    'a name broken over two lines',
+    [input, { disposition: 'form-data; name="docu\nment"', body: 'x' }],
+    400,
+    'malformed_multipart',
+  ],
+  [
+    'a name with an encoded line break',
+    [input, { disposition: "form-data; name*=utf-8''docu%0Ament", body: 'x' }],
+    400,
+    'malformed_multipart',
+  ],
+  [
+    'a header line that is none',
+    [input, { disposition: 'form-data; name="document"\r\nnonsense', body: 'x' }],
+    400,
+    'malformed_multipart',
+  ],
+  [
+    'two dispositions',
+    [input, { disposition: 'form-data; name="document"\r\nContent-Disposition: form-data; name="cover"', body: 'x' }],
+    400,
+    'malformed_multipart',
+  ],
+  [
+    'a header of many lines',
+    [input, { disposition: `form-data; name="document"${'\r\nX-A: b'.repeat(20)}`, body: 'x' }],
+    400,
+    'malformed_multipart',
+  ],
+  [
+    'a header of many bytes',
+    [input, { disposition: `form-data; name="document"; x="${'y'.repeat(8_000)}"`, body: 'x' }],
+    400,
+    'malformed_multipart',
+  ],
   ['many parts', Array.from({ length: 30 }, (_, n) => ({ name: `p${n}`, body: 'x' })), 400, 'unknown_part'],
 ])('multipart with %s is refused', async (_what, parts, status, code) => {
   expect(await problemOf(readMultipartSubmission(multipart(parts), contentType, withFiles))).toMatchObject({
     status,
     code,
   });
+});
+
+test.each([
+  ['no header at all', '\r\n--b0undary\r\n\r\nx'],
+  ['only a type', '\r\n--b0undary\r\nContent-Type: application/pdf\r\n\r\nx'],
+  ['a header without an end', '\r\n--b0undary\r\nContent-Disposition: form-data; name="document"\r\nx'],
+  ['nothing', '\r\n--b0undary'],
+])('a part with %s is refused, wherever it stands', async (_what, part) => {
+  const document = { name: 'document', filename: 'a.pdf', type: 'application/pdf', body: 'x' };
+  const whole = multipart([input, document]).toString('latin1');
+  const at = whole.indexOf('\r\n--b0undary', 10);
+  const last = whole.lastIndexOf('\r\n--b0undary--');
+  for (const body of [
+    part + whole,
+    whole.slice(0, at) + part + whole.slice(at),
+    whole.slice(0, last) + part + whole.slice(last),
+  ])
+    expect(await problemOf(readMultipartSubmission(Buffer.from(body, 'latin1'), contentType, withFiles))).toMatchObject(
+      {
+        status: 400,
+        code: 'malformed_multipart',
+      },
+    );
+});
+
+test('text before the first boundary and after the last is nobody’s', async () => {
+  const document = { name: 'document', filename: 'a.pdf', type: 'application/pdf', body: 'x' };
+  const body = Buffer.concat([
+    Buffer.from('preamble'),
+    multipart([input, document]),
+    Buffer.from('epilogue\r\n--b0undary\r\n'),
+  ]);
+  expect((await readMultipartSubmission(body, contentType, withFiles)).files).toHaveLength(1);
 });
 
 test('a body cut anywhere is refused or complete, never half a file', async () => {
@@ -181,13 +256,43 @@ test.each<[string, string | Buffer, number, string]>([
 test('a fault names its path and what was expected', async () => {
   const problem = await problemOf(readJsonSubmission(Buffer.from('{"input":{"n":"1"},"x":1}'), plain));
   expect(problem.detail).toBe(
-    'x: unknown member, expected input or options; input.n: Invalid input: expected number, received string',
+    'x: unknown member, expected input or files or options; input.n: Invalid input: expected number, received string',
   );
 });
 
 test('JSON for an api that needs a file says how to send it', async () => {
   const problem = await problemOf(readJsonSubmission(Buffer.from('{"input":{"to":"text"}}'), withFiles));
-  expect(problem.detail).toBe('files.document: expected a file, sent as a part of multipart/form-data');
+  expect(problem.detail).toBe(
+    'files.document: expected {"uploadId": …} of an upload, or a file sent as a part of multipart/form-data',
+  );
+});
+
+test('JSON names files by their uploads', async () => {
+  const files = { document: { uploadId: 'u-1', name: 'a.pdf' }, cover: { uploadId: 'u-2' } };
+  const body = Buffer.from(JSON.stringify({ input: { to: 'text' }, files }));
+  const { uploads } = await readJsonSubmission(body, withFiles);
+  expect(uploads).toEqual([
+    { field: 'document', uploadId: 'u-1', name: 'a.pdf' },
+    { field: 'cover', uploadId: 'u-2' },
+  ]);
+  expect(await readJsonSubmission(Buffer.from('{"input":{"n":1},"files":{}}'), plain)).not.toHaveProperty('uploads');
+});
+
+test.each([
+  ['[]', 'files'],
+  ['7', 'files'],
+  ['{"document":{"uploadId":"u"},"other":{"uploadId":"u"}}', 'files.other'],
+  ['{"document":{"uploadId":"u"},"__proto__":{"uploadId":"u"}}', 'files.__proto__'],
+  ['{"document":"u"}', 'files.document'],
+  ['{"document":{"uploadId":7}}', 'files.document.uploadId'],
+  ['{"document":{"uploadId":"a b"}}', 'files.document.uploadId'],
+  ['{"document":{"uploadId":"u","sha256":"x"}}', 'files.document'],
+  ['{"document":{"uploadId":"u","name":""}}', 'files.document.name'],
+  ['{"cover":{"uploadId":"u"}}', 'files.document'],
+])('files %s are refused by the path %s', async (files, path) => {
+  const body = Buffer.from(`{"input":{"to":"text"},"files":${files}}`);
+  const problem = await problemOf(readJsonSubmission(body, withFiles));
+  expect(problem).toMatchObject({ status: 422, code: 'invalid_input', members: { errors: [{ path }] } });
 });
 
 test.each([undefined, '', 'text/plain', 'application/jsonx', 'application/json; charset=utf-16', 'application/xml'])(

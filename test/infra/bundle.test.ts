@@ -19,6 +19,22 @@ test('a worker reads a PDF with the library in its bundle, loaded when a task as
   expect(bytesIn(join(out, 'admit'))).toBeLessThan(150_000);
 });
 
+test('a worker carries the files that its tasks read; the other functions have none', async () => {
+  const out = join(folder, 'carries');
+  await bundle({ folder: out, entry: () => fixture('tasks/carries.ts'), tasks: fixture('tasks') });
+  expect(runBundle(join(out, 'work/index.mjs'), new Uint8Array())).toEqual({
+    license: expect.any(Number),
+    maps: 169,
+  });
+  expect(readdirSync(join(out, 'work/files')).sort()).toEqual(['dejavu-fonts-ttf', 'pdfjs-dist']);
+  expect(readdirSync(join(out, 'admit'))).not.toContain('files');
+});
+
+test('refuses a task that reads a file that is not there, and says where', async () => {
+  const options = { folder: join(folder, 'lacks'), entry: () => fixture('tasks/lacks.ts'), tasks: fixture('tasks') };
+  await expect(bundle(options)).rejects.toThrow(/no such file: .*test\/infra\/fixtures\/tasks\/nowhere\.ttf/);
+});
+
 test('refuses a task that imports a library at its top, and says where', async () => {
   const options = { folder: join(folder, 'heavy'), entry: () => fixture('tasks/heavy.ts'), tasks: fixture('tasks') };
   await expect(bundle(options)).rejects.toThrow('test/infra/fixtures/tasks/heavy.ts: import canonicalize inside run');

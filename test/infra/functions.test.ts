@@ -14,11 +14,13 @@ const names = [
   'deliver',
   'reconcile',
   'status',
+  'upload',
+  'work-ai',
   'work-conversions',
   'work-examples',
 ];
 /** They touch no cache, and one of them must reach the internet. */
-const outside = ['authorize', 'deliver'];
+const outside = ['authorize', 'deliver', 'upload'];
 
 test('makes the functions of the design, and no work function for a pool without a task', () => {
   expect(functions.map(({ FunctionName }) => FunctionName).sort()).toEqual(names.map((name) => `weir-main-${name}`));
@@ -94,5 +96,5 @@ test('the schedule starts reconcile each minute and never catches up', () => {
     MaximumEventAgeInSeconds: 60,
     MaximumRetryAttempts: 0,
   });
-  expect(made.fn('reconcile').Properties.Timeout, 'a rebuild waits 15 s').toBe(120);
+  expect(made.fn('reconcile').Properties.Timeout, 'a rebuild waits 15 s').toBe(300);
 });

@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest';
-import * as z from 'zod';
-import { defineTask } from '../../lib/task.ts';
 import shipped from '../../weir.config.ts';
 import { Synthesized } from './synthesize.ts';
 
 const made = new Synthesized();
 
 test('the shipped config has no NAT gateway and no way to the internet', () => {
-  expect(shipped.pools.ai?.egress, 'a pool asks for it, but has no task').toBe('internet');
+  expect(shipped.pools.ai?.egress, 'without a model to ask').toBe('none');
   expect(made.all('AWS::EC2::NatGateway')).toEqual([]);
   expect(made.all('AWS::EC2::InternetGateway')).toEqual([]);
   expect(made.all('AWS::EC2::Route')).toEqual([]);
@@ -31,14 +29,8 @@ test('only the functions reach the cache and the endpoints', () => {
 });
 
 test('a task in a pool with egress brings one NAT gateway, and only its function uses it', () => {
-  const summary = defineTask({
-    api: 'ai/summary',
-    pool: 'ai',
-    input: z.object({}),
-    timeoutMs: 1_000,
-    run: async () => null,
-  });
-  const open = new Synthesized({ config: { ...shipped, tasks: [...shipped.tasks, summary] } });
+  const pools = { ...shipped.pools, ai: { running: 2, pending: 20, egress: 'internet' as const } };
+  const open = new Synthesized({ config: { ...shipped, pools } });
   expect(open.all('AWS::EC2::NatGateway')).toHaveLength(1);
   const subnets = (name: string) => JSON.stringify(open.fn(name).Properties.VpcConfig?.SubnetIds);
   expect(subnets('work-ai')).not.toBe(subnets('work-examples'));

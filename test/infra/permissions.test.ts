@@ -11,6 +11,8 @@ const functions = [
   'deliver',
   'reconcile',
   'status',
+  'upload',
+  'work-ai',
   'work-conversions',
   'work-examples',
 ];
@@ -40,6 +42,7 @@ describe('each function does on the table what it is for', () => {
     ['authorize', []],
     ['work-conversions', change],
     ['deliver', change],
+    ['upload', ['dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:PutItem']],
     ['bury', [...change, 'dynamodb:PutItem'].sort()],
     ['reconcile', [...change, 'dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:Query'].sort()],
   ])('%s: %j', (name, actions) => {
@@ -48,13 +51,28 @@ describe('each function does on the table what it is for', () => {
 });
 
 describe('each function does on files what it is for', () => {
+  const all = { inputs: [], quarantine: [], results: [] };
   test.each([
-    ['admit', ['s3:DeleteObject', 's3:PutObject']],
-    ['work-conversions', ['s3:GetObject']],
-    ['status', []],
-    ['reconcile', []],
-  ])('%s: %j', (name, actions) => {
-    expect(made.actions(name, 's3')).toEqual(actions);
+    ['admit', { ...all, inputs: ['DeleteObject', 'PutObject'], quarantine: ['GetObject', 'PutObjectTagging'] }],
+    [
+      'upload',
+      { ...all, quarantine: ['DeleteObject', 'GetObject', 'PutObject', 'PutObjectTagging'], results: ['GetObject'] },
+    ],
+    ['work-conversions', { inputs: ['GetObject'], quarantine: ['GetObject'], results: ['PutObject'] }],
+    ['status', all],
+    ['reconcile', all],
+    ['control', all],
+    ['deliver', all],
+  ])('%s: %j', (name, expected) => {
+    const s3 = made.statements(name).filter(({ Action }) => [Action].flat().some((action) => action.startsWith('s3:')));
+    const on = (place: string) =>
+      s3
+        .filter(({ Resource }) => JSON.stringify(Resource).includes(`"/${place}/*"`))
+        .flatMap(({ Action }) => [Action].flat().map((action) => action.slice('s3:'.length)))
+        .sort();
+    expect({ inputs: on('inputs'), quarantine: on('quarantine'), results: on('results') }).toEqual(expected);
+    const everywhere = s3.flatMap(({ Action, Resource }) => [Action].flat().flatMap(() => [Resource].flat()));
+    expect(everywhere).toHaveLength(Object.values(expected).flat().length);
   });
 });
 
@@ -75,19 +93,19 @@ test('authorize reads the operator’s secret and does nothing else', () => {
   expect(allowed('secretsmanager:GetSecretValue', secret)).toEqual(['authorize']);
 });
 
-test('what webhooks and cursors are signed with is read by those who sign, and by nobody else', () => {
-  const readers = ['control', 'deliver', 'status'];
+test('what webhooks and cursors are signed with is read by those who sign or check, and by nobody else', () => {
+  const readers = ['admit', 'control', 'deliver', 'status'];
   expect(allowed('secretsmanager:GetSecretValue', secretId('weir-main-signing'))).toEqual(readers);
 });
 
 test('admit, control and the workers wake reconcile, and nobody else does', () => {
-  const senders = ['admit', 'control', 'work-conversions', 'work-examples'];
+  const senders = ['admit', 'control', 'work-ai', 'work-conversions', 'work-examples'];
   expect(allowed('sqs:SendMessage', queueId('weir-main-mend'))).toEqual(senders);
 });
 
 test('whoever ends tasks has their callbacks told, and deliver alone takes those messages', () => {
   const queue = queueId('weir-main-deliver');
-  const senders = ['bury', 'control', 'reconcile', 'work-conversions', 'work-examples'];
+  const senders = ['bury', 'control', 'reconcile', 'work-ai', 'work-conversions', 'work-examples'];
   expect(allowed('sqs:SendMessage', queue)).toEqual(senders);
   for (const action of ['sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility'])
     expect(allowed(action, queue)).toEqual(['deliver']);

@@ -16,6 +16,7 @@ test('makes a queue for each pool with a task, one that wakes reconcile, and one
   expect(names.sort()).toEqual([
     'weir-main-deliver',
     'weir-main-mend',
+    'weir-main-work-ai',
     'weir-main-work-conversions',
     'weir-main-work-examples',
   ]);
@@ -51,6 +52,8 @@ type Consumer = { readonly fn: string; readonly batch: number; readonly atOnce: 
 const consumers: Readonly<Record<string, Consumer>> = {
   'weir-main-mend': { fn: 'weir-main-reconcile', batch: 10, atOnce: 2 },
   'weir-main-deliver': { fn: 'weir-main-deliver', batch: 1, atOnce: 10 },
+  'weir-main-work-ai': { fn: 'weir-main-work-ai', batch: 1, atOnce: 4 },
+  'weir-main-work-ai-dead': { fn: 'weir-main-bury', batch: 10, atOnce: 2 },
   'weir-main-work-conversions': { fn: 'weir-main-work-conversions', batch: 1, atOnce: 8 },
   'weir-main-work-examples': { fn: 'weir-main-work-examples', batch: 1, atOnce: 8 },
   'weir-main-work-conversions-dead': { fn: 'weir-main-bury', batch: 10, atOnce: 2 },

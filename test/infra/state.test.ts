@@ -32,7 +32,7 @@ test('the indexes are sharded, ordered by a moment or by an id, and hold keys on
   ]);
 });
 
-test('the bucket is private, and an input outlives its record by a day', () => {
+test('the bucket is private, and what a task uses outlives its record and that of its redrive', () => {
   const bucket = made.only('AWS::S3::Bucket');
   expect(bucket).toMatchObject({ DeletionPolicy: 'Retain' });
   expect(bucket.Properties).toMatchObject({
@@ -44,7 +44,15 @@ test('the bucket is private, and an input outlives its record by a day', () => {
     },
     LifecycleConfiguration: {
       Rules: [
-        { Prefix: 'inputs/', ExpirationInDays: 8, Status: 'Enabled' },
+        { Prefix: 'inputs/', ExpirationInDays: 15, Status: 'Enabled' },
+        {
+          Prefix: 'quarantine/',
+          TagFilters: [{ Key: 'state', Value: 'unused' }],
+          ExpirationInDays: 2,
+          Status: 'Enabled',
+        },
+        { Prefix: 'quarantine/', ExpirationInDays: 15, Status: 'Enabled' },
+        { Prefix: 'results/', ExpirationInDays: 8, Status: 'Enabled' },
         { AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: 'Enabled' },
       ],
     },

@@ -46,13 +46,30 @@ describe('a queued task', () => {
     expect((await accept(system)).id).not.toBe(record.id);
   });
 
-  test('leaves the open tasks once a lease has passed', async () => {
+  test('leaves the open tasks at once, or where its seat was not given back once a lease has passed', async () => {
     const system = await openSystem();
+    const open = async () =>
+      (await Promise.all([0, 1, 2, 3].map((at) => system.deps.records.open(at)))).flatMap((page) => page.keys);
+    await cancel(system.deps, await accept(system));
+    expect(await open()).toEqual([]);
     const record = await accept(system);
-    await cancel(system.deps, record);
+    const away = { ...system.deps.gate, release: () => Promise.reject(new Error('no answer')) };
+    await cancel({ ...system.deps, gate: away }, record);
+    expect(await open()).toHaveLength(1);
     expect(await reconcile(system.deps)).toMatchObject({ closed: 0 });
     expect(await reconcile(later(system, aLeaseMs))).toMatchObject({ closed: 1, sent: 0 });
-    expect(await reconcile(later(system, 2 * aLeaseMs))).toMatchObject({ closed: 0 });
+    expect(await open()).toEqual([]);
+    expect(await heldLeases(system)).toEqual([]);
+  });
+
+  test('whose cancel died before it gave the seat back is asked again, and has it back', async () => {
+    const system = await openSystem();
+    const record = await accept(system);
+    const away = { ...system.deps.gate, release: () => Promise.reject(new Error('no answer')) };
+    await cancel({ ...system.deps, gate: away }, record);
+    expect(await heldLeases(system)).not.toEqual([]);
+    expect(await cancel(system.deps, record)).toMatchObject({ kind: 'cancelled' });
+    expect(await heldLeases(system)).toEqual([]);
   });
 });
 

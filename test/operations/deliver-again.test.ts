@@ -13,7 +13,7 @@ describe('a message is a hint', () => {
     const receiver = await answering(200);
     const deliveries = await openDeliveries([receiver.origin]);
     const ended = await deliveries.end(receiver.origin, 'succeeded');
-    for (let send = 0; send < 3; send++) await deliveries.messages.announce(ended);
+    for (let send = 0; send < 3; send++) await deliveries.messages.announce(ended, 'g');
     expect((await drainDeliveries(deliveries)).map(({ because }) => because)).toEqual(Array(3).fill('delivered'));
     expect(receiver.calls).toHaveLength(1);
   });
@@ -52,7 +52,7 @@ describe('a message is a hint', () => {
     const ended = await deliveries.end(receiver.origin, 'succeeded');
     const delivery = { status: 'pending', attempts: 1, nextAt: addMs(deliveries.deps.clock.now(), second) } as const;
     await deliveries.deps.records.deliver(ended, ended.delivery as never, delivery, delivery.nextAt);
-    await deliveries.messages.announce(ended);
+    await deliveries.messages.announce(ended, 'g');
     const handler = deliverHandler({ ...deliveries.deps, messages: deliveries.messages, log: silent });
     const handle = async () => {
       const message = await deliveries.receive();

@@ -21,7 +21,7 @@ describe('one end', () => {
       const receiver = await answering(200);
       const deliveries = await openDeliveries([receiver.origin]);
       const ended = await deliveries.end(`${receiver.origin}/hook`, status);
-      await deliveries.messages.announce(ended);
+      await deliveries.messages.announce(ended, 'g');
       expect(await drainDeliveries(deliveries)).toEqual([{ kind: 'ack', because: 'delivered' }]);
       expect(receiver.calls).toHaveLength(1);
       const { headers, body, path } = receiver.calls[0] as (typeof receiver.calls)[number];
@@ -39,7 +39,7 @@ describe('one end', () => {
     },
   );
 
-  test('leaves the open tasks with its delivery, but a cancelled one, whose slots may still be held, is due', async () => {
+  test('leaves the open tasks with its delivery, but a cancelled one, whose slots may still be held, is due as it was', async () => {
     const receiver = await answering(200);
     const deliveries = await openDeliveries([receiver.origin]);
     const [ended, cancelled] = [
@@ -49,7 +49,7 @@ describe('one end', () => {
     expect([await deliveries.isOpen(ended), await deliveries.isOpen(cancelled)]).toEqual([true, true]);
     for (const key of [ended, cancelled]) await deliver(deliveries.deps, key);
     expect([await deliveries.isOpen(ended), await deliveries.isOpen(cancelled)]).toEqual([false, true]);
-    expect((await deliveries.deps.records.read(cancelled))?.dueAt).toBeLessThanOrEqual(Date.now());
+    expect((await deliveries.deps.records.read(cancelled))?.dueAt).toBe(cancelled.dueAt);
   });
 
   test('is told of the task that a post asked it for; one that joins it keeps the first one’s callback', async () => {
@@ -112,7 +112,9 @@ describe('a receiver that is not ready', () => {
       waits.push(afterMs);
       deliveries.pass(afterMs);
     }
-    expect(waits.map((ms) => Math.round(ms / 1_000 / 5))).toEqual([1, 6]);
+    // A tenth less or more.
+    expect(Math.abs((waits[0] ?? 0) - 5_000)).toBeLessThanOrEqual(550);
+    expect(Math.abs((waits[1] ?? 0) - 30_000)).toBeLessThanOrEqual(3_050);
     expect(await deliver(deliveries.deps, ended)).toEqual({ kind: 'ack', because: 'delivered' });
     const delivery = await deliveryOf(deliveries, ended);
     expect(delivery).toEqual({ status: 'delivered', attempts: 3, lastAt: expect.any(Number) });

@@ -20,7 +20,7 @@ async function pages(system: System, request: Omit<ListRequest, 'after'>) {
   do {
     const page = await list(system.deps, { ...request, after });
     ids.push(page.records.map(({ id }) => id));
-    after = page.positions;
+    after = page.next;
   } while (after !== undefined);
   return ids;
 }

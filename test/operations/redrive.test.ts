@@ -5,19 +5,21 @@ import { addMs } from '../../lib/domain/time.ts';
 import { admit } from '../../lib/operations/admit.ts';
 import { cancel } from '../../lib/operations/cancel.ts';
 import { deadLetters } from '../../lib/operations/dead-letters.ts';
+import { changePause } from '../../lib/operations/pause.ts';
 import { redrive } from '../../lib/operations/redrive.ts';
 import { continueRedrive, startRedrive, stopRedrive } from '../../lib/operations/redrive-job.ts';
 import { TaskError } from '../../lib/task.ts';
 import { Crashed, crashing } from '../support/crash.ts';
 import { drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
+import { tiersFor } from '../support/gate.ts';
 import { taskRecord } from '../support/records.ts';
 
 /** Dead tasks as they are left: in the table, out of Redis. */
-async function bodies(system: System, count: number, code = 'broken'): Promise<TaskRecord[]> {
+async function bodies(system: System, count: number, code = 'broken', api = 'g/a'): Promise<TaskRecord[]> {
   const { records, clock } = system.deps;
   return Promise.all(
     Array.from({ length: count }, async () => {
-      const record = taskRecord();
+      const record = taskRecord({ api, tiers: tiersFor({ api }) });
       await records.create(record, { deadline: addMs(clock.now(), 10_000) });
       const end = { finishedAt: clock.now(), callbackUrl: undefined };
       const dead = await records.giveUp({ ...record, burials: 0 }, { code, message: 'it broke' }, end);
@@ -164,11 +166,49 @@ describe('many', () => {
     expect(await system.deps.records.readRedrive()).toMatchObject({ status: 'running', redriven: 5 });
     const runs = [continueRedrive(system.deps, soon(system)), continueRedrive(system.deps, soon(system))];
     await sleep(100);
-    const working = [drain(system), drain(system)];
+    let done = false;
+    const working = [0, 1].map(async () => {
+      while (!done) await drain(system);
+    });
     const redriven = await Promise.all(runs);
+    done = true;
     await Promise.all(working);
     expect(redriven.reduce((sum, count) => sum + count, 0)).toBe(7);
     expect(await letters(system)).toEqual([]);
+  });
+
+  test('a pool without room, or paused, holds up no other', async () => {
+    const system = await openSystem({ pool: { running: 5, pending: 50 } });
+    const { deps } = system;
+    const task = deps.weir.tasks['g/a'];
+    if (task === undefined) throw new Error('expected g/a');
+    const tasks = { ...deps.weir.tasks, 'g/b': { ...task, api: 'g/b', pool: 'q' } };
+    const two = { ...system, deps: { ...deps, weir: { ...deps.weir, tasks } } };
+    await bodies(two, 3);
+    await bodies(two, 3, 'broken', 'g/b');
+    await changePause(deps, { pool: 'p', pause: { admission: 'refuse' }, by: 'test' });
+    await startRedrive(two.deps, request);
+    // Pool q has no queue here: its tasks are made all the same, and due.
+    expect(await continueRedrive(two.deps, soon(two, 1_500))).toBe(3);
+    expect(await deps.records.readRedrive()).toMatchObject({ status: 'running', redriven: 3, held: 3 });
+    await changePause(deps, { pool: 'p', pause: undefined, by: 'test' });
+    expect(await continueRedrive(two.deps, soon(two, 3_000))).toBe(3);
+    expect(await deps.records.readRedrive()).toMatchObject({ status: 'done', redriven: 6, held: 0 });
+  });
+
+  test('a dead task is done again where its api is now', async () => {
+    const system = await openSystem({ pool: { running: 5, pending: 50 } });
+    const [dead] = await bodies(system, 1);
+    if (dead === undefined) throw new Error('expected a dead task');
+    const { deps } = system;
+    const task = deps.weir.tasks['g/a'];
+    if (task === undefined) throw new Error('expected g/a');
+    const tasks = { 'g/a': { ...task, pool: 'q', permits: 3 } };
+    expect(await redrive({ ...deps, weir: { ...deps.weir, tasks } }, dead)).toEqual({ kind: 'redriven' });
+    const again = (await deps.records.read(dead))?.redrivenAs;
+    const record = await deps.records.read({ tenant: 't', id: again as never });
+    expect(record).toMatchObject({ pool: 'q', permits: 3, redriveOf: dead.id });
+    expect(record?.tiers).toEqual(tiersFor({ pool: 'q' }));
   });
 
   test('keeps its pace, and stops when it is told to', async () => {

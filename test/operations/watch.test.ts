@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { admit } from '../../lib/operations/admit.ts';
-import type { WorkDeps } from '../../lib/operations/deps.ts';
+import type { AdmitDeps, WorkDeps } from '../../lib/operations/deps.ts';
 import { type Heart, monotonicMs } from '../../lib/operations/heartbeat.ts';
 import { watch } from '../../lib/operations/watch.ts';
 import { work } from '../../lib/operations/work.ts';
@@ -12,7 +12,7 @@ const timeoutMs = 60_000;
 const overdueMs = timeoutMs + 3_000;
 
 /** Works a new task with this heart; answers its record. */
-async function workOne(system: System, input: unknown, deps: WorkDeps) {
+async function workOne(system: System, input: unknown, deps: WorkDeps & AdmitDeps) {
   const admission = await admit(deps, post(system, input));
   const delivery = await system.queue.receive();
   const { p } = deps.weir.pools;

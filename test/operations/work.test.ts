@@ -4,7 +4,7 @@ import { addMs } from '../../lib/domain/time.ts';
 import { admit } from '../../lib/operations/admit.ts';
 import { reconcile } from '../../lib/operations/reconcile.ts';
 import { work } from '../../lib/operations/work.ts';
-import { TaskError } from '../../lib/task.ts';
+import { maxResultBytes, TaskError } from '../../lib/task.ts';
 import { crashing } from '../support/crash.ts';
 import { drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
 
@@ -203,7 +203,7 @@ describe('how a handler ends', () => {
 
   test.each<[string, () => unknown, string]>([
     ['what JSON cannot hold', () => 1n, 'invalid_result'],
-    ['more than a record holds', () => 'x'.repeat(300_000), 'result_too_large'],
+    ['more than a result may have', () => 'x'.repeat(maxResultBytes - 1), 'result_too_large'],
   ])('a result of %s fails the task', async (_what, value, code) => {
     const system = await openSystem({ run: async () => value() });
     const { id } = await accept(system);

@@ -11,3 +11,14 @@ test.each([1, 2, 7])(
     }
   },
 );
+
+test.each([1, 7, 20])(
+  'two hundred posts of eight processes under a rule of %i a day: exactly as many are admitted',
+  async (limit) => {
+    const race = new Race(inject('ports'));
+    onTestFinished(() => race.close());
+    const round = await race.round(limit, 'rule');
+    expect(faultsOf(round, limit)).toEqual([]);
+    expect(round.answers).toHaveProperty('rate_limited', 200 - limit);
+  },
+);

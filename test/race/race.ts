@@ -36,7 +36,7 @@ export class Race {
     this.#redis = new Redis({ host: '127.0.0.1', port: ports.redis });
   }
 
-  async round(limit: number): Promise<Round> {
+  async round(limit: number, by: Start['by'] = 'pool'): Promise<Round> {
     const name = `race-${randomUUID()}`;
     const { QueueUrl: queueUrl = '' } = await this.#sqs.send(new CreateQueueCommand({ QueueName: name }));
     await this.#dynamodb.send(
@@ -47,7 +47,7 @@ export class Race {
         AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
       }),
     );
-    const start: Start = { ports: this.#ports, stage: name, table: name, queueUrl, limit };
+    const start: Start = { ports: this.#ports, stage: name, table: name, queueUrl, limit, by };
     await Promise.all(this.#workers.map((worker) => ask(worker, start)));
     const told = await Promise.all(
       this.#workers.map((worker, index) => ask<{ answers: string[] }>(worker, { posts: numbersOf(index) })),
@@ -96,7 +96,8 @@ function ask<Answer>(worker: ChildProcess, message: object): Promise<Answer> {
 
 /** What is wrong with a round: nothing where exactly `limit` posts were admitted, in the stores as in the answers, and all others were rejected. */
 export function faultsOf({ answers, records, dedup, seats }: Round, limit: number): string[] {
-  const { admitted = 0, rejected = 0, ...others } = answers;
+  const { admitted = 0, rejected: full = 0, rate_limited: tooFast = 0, ...others } = answers;
+  const rejected = full + tooFast;
   const held = JSON.stringify(records);
   return [
     ...(admitted === limit ? [] : [`${admitted} were told that they are admitted`]),

@@ -6,6 +6,8 @@ export type Start = {
   readonly queueUrl: string;
   /** Tasks that pool `p` takes in. */
   readonly limit: number;
+  /** By a rate rule in place of the pool, which has room for all of them then. */
+  readonly by: 'pool' | 'rule';
 };
 export type Ports = { readonly redis: number; readonly dynamodb: number; readonly sqsS3: number };
 

@@ -27,7 +27,11 @@ export function dying(at: number, when: 'before' | 'after') {
 }
 
 /** The same dependencies in such a process. */
-export function crashing(deps: WorkDeps, at: number, when: 'before' | 'after'): { deps: WorkDeps; calls(): number } {
+export function crashing<All extends WorkDeps>(
+  deps: All,
+  at: number,
+  when: 'before' | 'after',
+): { deps: All; calls(): number } {
   const { wrap, calls } = dying(at, when);
   return {
     deps: withHeart({

@@ -82,11 +82,11 @@ async function endAs(records: Records, record: TaskRecord, status: TaskRecord['s
 
 async function write(records: Records, record: TaskRecord, status: TaskRecord['status']): Promise<Written> {
   const end = endOf(record, toEpochMs(Date.now()));
-  if (status === 'cancelled') return records.cancel(record, end, end.finishedAt);
-  if (status === 'expired') return records.expire(record, end);
   const attempt = { ...record, attempt: 1, holder: 'h' };
   const { dueAt, deadline, epoch } = record;
+  if (status === 'expired') return records.expire(record, end);
   await records.start(attempt, { startedAt: dueAt, deadline, dueAt, epoch });
+  if (status === 'cancelled') return records.cancel(record, end, end.finishedAt);
   const error = { code: 'broken', message: 'it broke' };
   const outcome: Outcome =
     status === 'failed' ? { kind: status, error, dead: false } : { kind: 'succeeded', result: '{"text":"grüße"}' };

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { CreateQueueCommand, DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { inject, onTestFinished } from 'vitest';
 import * as z from 'zod';
+import { dynamoUploads } from '../../lib/adapters/dynamo/uploads.ts';
 import { awsClientTimes } from '../../lib/adapters/outage.ts';
 import { s3Files } from '../../lib/adapters/s3/files.ts';
 import { sqsMessages } from '../../lib/adapters/sqs/messages.ts';
@@ -28,6 +29,8 @@ export async function openSystem(
     pool?: Partial<WeirConfig['pools'][string]>;
     task?: Partial<TaskDefinition>;
     ip?: WeirConfig['ip'];
+    rates?: WeirConfig['rates'];
+    hooks?: WeirConfig['hooks'];
     epoch?: number | null;
   } = {},
 ) {
@@ -35,10 +38,11 @@ export async function openSystem(
   const weir = checkConfig(config);
   const { gate, connection, stage } = await openGate(weir.limits, {
     epoch: options.epoch === undefined ? 1 : options.epoch,
+    rates: weir.rates,
   });
   const { records, client, table } = await openRecords();
   const sqs = new SQSClient({ ...awsClient(inject('ports').sqsS3), ...awsClientTimes });
-  const s3 = new S3Client({ ...awsClient(inject('ports').sqsS3), ...awsClientTimes, forcePathStyle: true });
+  const s3 = new S3Client({ ...awsClient(inject('ports').s3), ...awsClientTimes, forcePathStyle: true });
   const bucket = `b-${randomUUID()}`;
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `q-${randomUUID()}` }));
@@ -57,6 +61,7 @@ export async function openSystem(
     records,
     messages: sqsMessages(sqs, { p: QueueUrl }),
     files: s3Files(s3, bucket),
+    uploads: dynamoUploads(client, table),
     clock,
     log: silent,
     metrics: {
@@ -68,9 +73,13 @@ export async function openSystem(
     exit: (because) => exits.push(because),
   });
   const queue = openQueue(sqs, QueueUrl);
-  const objects = async () =>
-    (await s3.send(new ListObjectsV2Command({ Bucket: bucket }))).Contents?.map(({ Key }) => Key) ?? [];
-  return { deps, connection, stage, client, table, queue, objects, exits, counted };
+  const objects = async () => {
+    const keys: string[] = [];
+    for await (const { Contents = [] } of paginateListObjectsV2({ client: s3 }, { Bucket: bucket }))
+      keys.push(...Contents.map(({ Key = '' }) => Key));
+    return keys;
+  };
+  return { deps, connection, stage, client, table, queue, objects, exits, counted, s3, bucket };
 }
 
 export type System = Awaited<ReturnType<typeof openSystem>>;
@@ -80,11 +89,15 @@ function systemConfig({
   pool,
   task,
   ip,
+  rates,
+  hooks,
 }: {
   run?: Run;
   pool?: object;
   task?: Partial<TaskDefinition>;
   ip?: WeirConfig['ip'];
+  rates?: WeirConfig['rates'];
+  hooks?: WeirConfig['hooks'];
 }): WeirConfig {
   const definition = defineTask({
     api: 'g/a',
@@ -98,6 +111,8 @@ function systemConfig({
     pools: { p: { running: 2, pending: 3, leaseMs: 3_000, heartbeatMs: 1_000, ...pool } },
     tasks: [{ ...definition, ...task }],
     ...(ip === undefined ? {} : { ip }),
+    ...(rates === undefined ? {} : { rates }),
+    ...(hooks === undefined ? {} : { hooks }),
   };
 }
 

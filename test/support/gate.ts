@@ -4,6 +4,7 @@ import { inject, onTestFinished } from 'vitest';
 import { RedisConnection } from '../../lib/adapters/redis/connection.ts';
 import { redisGate } from '../../lib/adapters/redis/gate.ts';
 import { cellKeys } from '../../lib/adapters/redis/keys.ts';
+import type { RateRules } from '../../lib/domain/rates.ts';
 import { type TaskId, toTaskId } from '../../lib/domain/task-id.ts';
 import { type Limits, type Tier, tiersOf } from '../../lib/domain/tiers.ts';
 import { type EpochMs, hour, toEpochMs } from '../../lib/domain/time.ts';
@@ -26,7 +27,13 @@ export const noLimits: Limits = { pools: {}, apis: {}, tenant: {}, ip: {} };
 /** A cell of its own on the shared server, with an epoch and, where asked, a clock that the test moves. */
 export async function openGate(
   limits: Partial<Limits>,
-  options: { now?: () => EpochMs; startWindowMs?: number; epoch?: number | null; connection?: RedisConnection } = {},
+  options: {
+    now?: () => EpochMs;
+    startWindowMs?: number;
+    epoch?: number | null;
+    connection?: RedisConnection;
+    rates?: RateRules;
+  } = {},
 ): Promise<{ gate: Gate; connection: RedisConnection; stage: string }> {
   const stage = `t${randomUUID().slice(0, 8)}`;
   const connection = options.connection ?? openRedis();
@@ -34,6 +41,7 @@ export async function openGate(
     connection,
     keys: cellKeys(stage),
     limits: { ...noLimits, ...limits },
+    rates: options.rates,
     startWindowMs: options.startWindowMs ?? hour,
     now: options.now,
   });

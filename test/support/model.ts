@@ -1,6 +1,7 @@
 import { admit, confirm, peek, refuse } from './model/admission.ts';
 import { restore, setLimits } from './model/cell-settings.ts';
 import { times } from './model/learnt.ts';
+import { rate, settle } from './model/rates.ts';
 import { acquire, alive, extend, keep, release } from './model/slots.ts';
 import { ledger, observe } from './model/views.ts';
 
@@ -17,6 +18,8 @@ export const model = {
   peek,
   admit,
   refuse,
+  rate,
+  settle,
   confirm,
   acquire,
   extend,

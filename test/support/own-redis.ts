@@ -28,7 +28,13 @@ export async function openOwnSystem(options: Omit<Parameters<typeof openSystem>[
   const { startWindowMs } = system.deps.weir.times;
   const connection = new RedisConnection({ url: `redis://127.0.0.1:${service.port}`, log: silent });
   onTestFinished(() => connection.discard());
-  const gate = redisGate({ connection, keys, limits: system.deps.weir.limits, startWindowMs });
+  const gate = redisGate({
+    connection,
+    keys,
+    limits: system.deps.weir.limits,
+    rates: system.deps.weir.rates,
+    startWindowMs,
+  });
   const deps = withHeart({ ...system.deps, gate, outlook: new Outlook({ gate, clock: system.deps.clock }) });
   const own: System = { ...system, deps, connection, stage };
   return {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lineText, type Piece } from '../../tasks/pdf-line.ts';
+import { lineText, type Piece } from '../../tasks/pdf/line.ts';
 
 /** Letters 10 high; the width is given. */
 const at = (
@@ -35,6 +35,12 @@ test.each<[string, Piece[], string]>([
   ],
   ['Arabic letter by letter, as drawn shapes', [at(0, 'ﻢ', 5), at(5, 'ﻗ', 5), at(10, 'ر', 5)], 'رقم'],
   ['Hebrew on a line that stands upright, as it comes', [upright(0, 'שלום'), upright(20, 'עולם')], 'שלוםעולם'],
+  [
+    'a bracket between Hebrew and a number',
+    [at(0, '(', 4), at(4, 'שנה', 20), at(24, ')', 4), at(32, '2026', 20)],
+    '2026 )שנה(',
+  ],
+  ['a space beside a gap, as one', [at(30, 'שנה ', 24), at(0, '2026', 20)], 'שנה 2026'],
   ['radicals in place of characters', [at(0, '⽇本', 20)], '日本'],
 ])('%s', (_, pieces, text) => {
   expect(lineText(pieces)).toBe(text);

@@ -1,23 +1,48 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { TaskContext } from '../../lib/task.ts';
+import { ResultFile, type TaskContext, type TaskFile } from '../../lib/task.ts';
+import type { PdfText } from '../../tasks/pdf/pages.ts';
 import pdf from '../../tasks/pdf.ts';
-import type { PdfText } from '../../tasks/pdf-pages.ts';
 
-type Wish = { firstPage?: number; lastPage?: number } & Partial<Pick<TaskContext, 'signal' | 'progress'>>;
+type Watch = Partial<Pick<TaskContext, 'signal' | 'progress'>>;
+type Source = { readonly mediaType: string; readonly name?: string | undefined };
 
 /** Runs the task on these bytes as an attempt does: input through its schema, one file, a context. */
-export async function readPdf(bytes: Uint8Array, wish: Wish = {}): Promise<PdfText> {
-  const { signal = new AbortController().signal, progress = () => undefined, ...range } = wish;
-  const document = {
-    name: 'document.pdf',
-    mediaType: 'application/pdf',
-    size: bytes.length,
-    sha256: '',
-    bytes: async () => bytes,
-  };
-  const ctx = { taskId: 'test', attempt: 1, signal, progress, log: () => undefined };
-  return (await pdf.run({ input: pdf.input.parse({ to: 'text', ...range }), files: { document }, ctx })) as PdfText;
+export async function convert(
+  bytes: Uint8Array,
+  input: object,
+  { mediaType, name }: Source,
+  { signal = new AbortController().signal, progress = () => undefined }: Watch = {},
+): Promise<unknown> {
+  const document = { name, mediaType, size: bytes.length, sha256: '', bytes: async () => bytes } as unknown as TaskFile;
+  const ctx = { taskId: 'test', attempt: 1, signal, progress, log: () => undefined } as unknown as TaskContext;
+  return await pdf.run({ input: pdf.input.parse(input), files: { document }, ctx });
+}
+
+/** PDF to text. */
+export async function readPdf(
+  bytes: Uint8Array,
+  { pages, ...watch }: { pages?: string | undefined } & Watch = {},
+): Promise<PdfText> {
+  const input = { to: 'text', ...(pages === undefined ? {} : { pages }) };
+  return (await convert(bytes, input, { mediaType: 'application/pdf' }, watch)) as PdfText;
+}
+
+/** What becomes a PDF, and the PDF. */
+export async function makePdf(
+  source: Uint8Array | string,
+  mediaType: 'image/png' | 'image/jpeg' | 'text/plain' | 'text/markdown',
+  { name, watch, ...wish }: { title?: string; pageSize?: 'A4' | 'Letter'; name?: string; watch?: Watch } = {},
+): Promise<{ bytes: Uint8Array; name: string | undefined }> {
+  const made = await convert(Buffer.from(source), { to: 'pdf', ...wish }, { mediaType, name }, watch);
+  if (!(made instanceof ResultFile) || made.source.bytes === undefined) throw new Error('expected a file');
+  if (made.source.mediaType !== 'application/pdf') throw new Error('expected a PDF');
+  return { bytes: made.source.bytes, name: made.source.name };
+}
+
+/** The text of each page. */
+export function textsOf({ pages }: PdfText): string[] {
+  return pages.map(({ text }) => text);
 }
 
 export function fixture(name: string): Buffer {

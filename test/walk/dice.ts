@@ -4,10 +4,11 @@ import { type Random, random } from '../protocol/random.ts';
 import { memberOf } from '../support/model/world.ts';
 import type { World } from '../support/model.ts';
 import { dedupKeys, everybodysTiers, everyTier, limitOf, openWorld, pools, type Task, taskAt } from './place.ts';
+import { liveRates, settling, someRates } from './rate-dice.ts';
 import type { Call, CallStep, Step } from './steps.ts';
 
 const mostTasks = 8;
-const ofAttempts: ReadonlySet<Call | undefined> = new Set(['extend', 'release', 'alive']);
+const ofAttempts: ReadonlySet<Call | undefined> = new Set(['extend', 'release', 'alive', 'settle']);
 const leases = [15 * second, 30 * second];
 /** Round, or an edge of a histogram's bucket (10·2^k). */
 const passes = [second, 5 * second, 15 * second, 30 * second, 20, 320, 5_120, 10_240, 20_480];
@@ -22,17 +23,17 @@ export class Dice {
   #nonces = 0;
   #epochs = 0;
 
-  /** Every fifth walk is of a system where tasks start and end all the time, so that histograms fill and forget. */
+  /** Every fifth walk is of a system where tasks start and end all the time, so that histograms fill and forget; another one is about rate rules. */
   constructor(seed: number) {
     this.#random = random(seed);
-    this.#calls = seed % 5 === 1 ? busyCalls : calls;
-    this.world = openWorld(this.#random, this.#calls === busyCalls ? 0.1 : undefined);
+    this.#calls = [calls, busyCalls, rateCalls][seed % 5] ?? calls;
+    this.world = openWorld(this.#random, this.#calls === calls ? undefined : 0.1);
   }
 
   next(): Step {
     const { chance, pick } = this.#random;
     if (chance(0.12)) return this.#pass();
-    if (chance(this.#calls === busyCalls ? 0.0003 : 0.003)) return { do: 'lose' };
+    if (chance(this.#calls === calls ? 0.003 : 0.0003)) return { do: 'lose' };
     if (chance(0.01)) return { do: 'lapse', of: pick(dedupKeys) };
     if (this.world.epoch === undefined && chance(0.3)) return this.#rebuild();
     const call = this.#call(pick(this.#calls));
@@ -42,8 +43,9 @@ export class Dice {
   /** To where a lease is over, to a millisecond before, or by a round time; seldom back, as when a replica takes over whose clock is behind. */
   #pass(): Step {
     const { chance, pick } = this.#random;
-    const { now, tiers } = this.world;
-    const ends = [...tiers.values()].flatMap(({ seats, slots }) => [...seats.ends.values(), ...slots.ends.values()]);
+    const { now, tiers, rates } = this.world;
+    const leases = [...tiers.values()].flatMap(({ seats, slots }) => [...seats.ends.values(), ...slots.ends.values()]);
+    const ends = [...leases, ...[...rates.values()].map(({ expires }) => expires)];
     if (chance(0.02)) return { do: 'pass', ms: -pick([1, 5 * second]) };
     const next = Math.min(...ends.filter((end) => end > now + 1));
     if (!Number.isFinite(next) || chance(0.5)) return { do: 'pass', ms: chance(0.1) ? 1 : pick(passes) };
@@ -71,6 +73,10 @@ export class Dice {
           call,
           input: { tier: pick(everyTier), everyMs: pick([7, second, 5 * second, 20 * minute]) },
         };
+      case 'rate':
+        return { do: 'call', call, input: { asks: someRates(this.#random, task, pick([1, 2, 4])) } };
+      case 'settle':
+        return { do: 'call', call, input: settling(this.#random, task) };
       case 'confirm':
         return { do: 'call', call, input: task };
       case 'acquire':
@@ -109,11 +115,12 @@ export class Dice {
     return task;
   }
 
-  /** For what an attempt does, mostly one whose slots are held. */
+  /** For what an attempt does, mostly one whose slots are held; to settle, one that is charged. */
   #anyTask(call?: Call): Task {
     const { chance, pick } = this.#random;
     if (this.#tasks.length === 0) return this.#newTask();
-    const held = this.#tasks.filter((task) => this.world.holders.has(memberOf(task)));
+    const { holders, charges } = this.world;
+    const held = this.#tasks.filter((task) => (call === 'settle' ? charges.has(task.id) : holders.has(memberOf(task))));
     return ofAttempts.has(call) && held.length > 0 && chance(0.8) ? pick(held) : pick(this.#tasks);
   }
 
@@ -123,11 +130,13 @@ export class Dice {
     return held !== undefined && this.#random.chance(0.85) ? held : `n${++this.#nonces}`;
   }
 
-  #admitOptions({ dedupKey }: Task) {
+  #admitOptions(task: Task) {
     const { chance, pick } = this.#random;
+    const { dedupKey } = task;
     const named = this.world.locks.get(dedupKey);
     const replaces = named !== undefined && chance(0.5) ? named.id : chance(0.1) ? this.#anyTask().id : undefined;
-    return { replaces, mostAhead: chance(0.25) ? pick([0, 1, 2]) : undefined };
+    const rates = chance(0.6) ? someRates(this.#random, task, 4) : undefined;
+    return { replaces, mostAhead: chance(0.25) ? pick([0, 1, 2]) : undefined, rates };
   }
 
   #acquireOptions(nonce: string) {
@@ -157,6 +166,7 @@ export class Dice {
       version,
       overrides: some.map((tier) => ({ tier, limits: { inSystem: limit(), running: limit() } })),
       paused: Object.fromEntries(paused) as Paused,
+      rates: liveRates(this.#random),
     };
   }
 
@@ -184,6 +194,8 @@ const calls = repeated({
   peek: 6,
   admit: 22,
   refuse: 3,
+  rate: 10,
+  settle: 8,
   confirm: 8,
   acquire: 22,
   extend: 8,
@@ -196,6 +208,7 @@ const calls = repeated({
   setLimits: 3,
   restore: 2,
 });
+const rateCalls = repeated({ admit: 12, rate: 8, settle: 10, release: 6, setLimits: 1 });
 const busyCalls = repeated({ admit: 6, acquire: 12, extend: 1, release: 12, observe: 1, ledger: 1, times: 1 });
 
 function repeated(weights: Partial<Record<Call, number>>): Call[] {

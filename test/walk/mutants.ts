@@ -1,16 +1,18 @@
 import type { Redis } from 'ioredis';
+import { charges } from './mutants/charges.ts';
 import { counting } from './mutants/counting.ts';
 import { leases } from './mutants/leases.ts';
 import { limits } from './mutants/limits.ts';
 import { locks } from './mutants/locks.ts';
 import type { Mutant } from './mutants/mutant.ts';
+import { rates } from './mutants/rates.ts';
 import { loadScripts, rewritten, type Scripts, theScripts } from './scripts.ts';
 import { type Disagreement, walk } from './walk.ts';
 
 export type { Mutant };
 
 /** Hand-made faults: a walk that does not find one of them does not guard that line. */
-export const mutants: readonly Mutant[] = [...counting, ...limits, ...locks, ...leases];
+export const mutants: readonly Mutant[] = [...counting, ...limits, ...locks, ...leases, ...rates, ...charges];
 
 /** The scripts with the mutant's change. Throws where its text is not found exactly once, so that a stale mutant is noticed. */
 export function mutate(mutant: Mutant): Scripts {

@@ -3,12 +3,13 @@ import type { Limits, Tier, TierLimits } from '../../lib/domain/tiers.ts';
 import { addMs, day, hour, minute, second, toEpochMs } from '../../lib/domain/time.ts';
 import type { Random } from '../protocol/random.ts';
 import { newWorld, type World } from '../support/model.ts';
+import { rateNumbersOf, rulesOf } from './rate-rules.ts';
 
 /** Pools, apis, clients and dedup keys of every walk: few, so that tasks meet. One tenant has a name that looks like a member. */
 const apis = { 'g/a': 'p', 'g/b': 'p', 'g/c': 'q' } as const;
 export const pools = ['p', 'q'];
-const tenants = ['t', 'u|#1'];
-const ips = ['192.0.2.1', '2001:db8::/56'];
+export const tenants = ['t', 'u|#1'];
+export const ips = ['192.0.2.1', '2001:db8::/56'];
 const name = (tier: Tier['tier']) => (each: string) => ({ tier, name: each });
 
 export const everyTier: readonly Tier[] = [
@@ -63,7 +64,8 @@ export function openWorld(dice: Random, share = dice.pick([0.2, 0.5, 0.8])): Wor
   const both = (): TierLimits => ({ inSystem: limit(), running: limit() });
   const each = (names: readonly string[]) => Object.fromEntries(names.map((each) => [each, both()]));
   const limits: Limits = { pools: each(pools), apis: each(Object.keys(apis)), tenant: both(), ip: both() };
-  return newWorld({ limits, lockMs: 10 * minute, startWindowMs: 60 * second, pointerMs: day }, start);
+  const rates = rulesOf(() => (dice.chance(0.6) ? rateNumbersOf(dice) : undefined));
+  return newWorld({ limits, rates, lockMs: 10 * minute, startWindowMs: 60 * second, pointerMs: day }, start);
 }
 
 export function limitOf(dice: Random): number {

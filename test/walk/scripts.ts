@@ -4,6 +4,7 @@ import type { Cell, In } from '../../lib/adapters/redis/cell.ts';
 import type { Argument, Script } from '../../lib/adapters/redis/script.ts';
 import { admitScript, confirmScript, peekScript, refuseScript } from '../../lib/adapters/redis/scripts/admission.ts';
 import { limitsScript, restoreScript } from '../../lib/adapters/redis/scripts/cell-settings.ts';
+import { rateScript, settleScript } from '../../lib/adapters/redis/scripts/rates.ts';
 import {
   acquireScript,
   aliveScript,
@@ -22,6 +23,8 @@ export const theScripts: Scripts = {
   peek: peekScript,
   admit: admitScript,
   refuse: refuseScript,
+  rate: rateScript,
+  settle: settleScript,
   confirm: confirmScript,
   acquire: acquireScript,
   extend: extendScript,

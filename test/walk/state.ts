@@ -1,12 +1,15 @@
 import type { Cell } from '../../lib/adapters/redis/cell.ts';
 import { isClients } from '../../lib/adapters/redis/keys.ts';
+import { formText } from '../../lib/adapters/redis/rate-arguments.ts';
 import type { Tier } from '../../lib/domain/tiers.ts';
 import { hour, minute } from '../../lib/domain/time.ts';
 import { samplesOf } from '../support/model/learnt.ts';
 import type { Leases } from '../support/model/leases.ts';
-import { nameOf, stateOf } from '../support/model/world.ts';
+import { chargesLastMs, rateName } from '../support/model/rates.ts';
+import { nameOf, type RateState, stateOf } from '../support/model/world.ts';
 import type { World } from '../support/model.ts';
 import { dedupKeys, everybodysTiers, everyTier } from './place.ts';
+import { everyRate } from './rate-dice.ts';
 import type { Command } from './scripts.ts';
 
 /** One thing Redis holds: how it is read, and whether what was read is what the model holds. */
@@ -21,7 +24,7 @@ const forGood = -1;
 
 /** Everything of a cell but its log, as the model has it now. */
 export function readings(world: World, { keys }: Cell): Reading[] {
-  const { rebuilder, locks, refusals, learnt } = world;
+  const { rebuilder, locks, refusals, learnt, rates, charges } = world;
   return [
     ...forGoodHash(keys.limits, limitsHash(world)),
     ...forGoodHash(keys.holders, holdersHash(world)),
@@ -46,10 +49,33 @@ export function readings(world: World, { keys }: Cell): Reading[] {
       const key = keys.refusals(tier);
       return [{ command: ['hgetall', key], expected: texts({ ...refused }) }, ttl(key, refused && hour)];
     }),
+    ...everyRate.flatMap((each): Reading[] => {
+      const state = rates.get(rateName(each));
+      const key = keys.rate(each);
+      return [
+        { command: ['get', key], expected: state === undefined ? null : rateText(state) },
+        { command: ['pexpiretime', key], expected: state?.expires ?? absent },
+      ];
+    }),
+    ...[...charges].flatMap(([id, { at, attempt, amounts }]) => {
+      const words = [...amounts].map(([rule, amount]) => `${rule}=${amount}`).join(' ');
+      return text(keys.charges(id), `${at}|${attempt}|${words}`, chargesLastMs);
+    }),
   ];
 }
 
-function limitsHash({ epoch, version, overrides, paused }: World): Record<string, unknown> {
+function rateText(state: RateState): string {
+  switch (state.kind) {
+    case 'window':
+      return ['w', state.count, state.opened, state.ends].join('|');
+    case 'bucket':
+      return ['b', state.level, state.at, state.opened, state.burst, state.refill, state.token].join('|');
+    case 'gcra':
+      return String(state.tat);
+  }
+}
+
+function limitsHash({ epoch, version, overrides, paused, liveRates }: World): Record<string, unknown> {
   const fields = [...overrides].flatMap(([label, { inSystem, running }]) => [
     ...(inSystem === undefined ? [] : [[`inSystem:${label}`, inSystem]]),
     ...(running === undefined ? [] : [[`running:${label}`, running]]),
@@ -58,11 +84,12 @@ function limitsHash({ epoch, version, overrides, paused }: World): Record<string
     `paused:pool:${pool}`,
     admission === 'continue' ? 1 : 2,
   ]);
+  const rates = Object.entries(liveRates).map(([rule, numbers]) => [`rate:${rule}`, formText(numbers)]);
   return {
     ...(epoch === undefined ? {} : { epoch }),
-    ...(version === undefined ? {} : { version, overrides: fields.length + pauses.length }),
+    ...(version === undefined ? {} : { version, overrides: fields.length + pauses.length + rates.length }),
     ...Object.fromEntries(fields),
-    ...Object.fromEntries(pauses),
+    ...Object.fromEntries([...pauses, ...rates]),
   };
 }
 

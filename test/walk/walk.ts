@@ -65,11 +65,16 @@ async function play(
   const cell: Cell = { keys, ...world.settings, now: () => world.now };
   const every = [...new Set(readings(world, cell).map(({ command }) => String(command[1])))];
   const steps: Step[] = [];
+  /** Of each task that was ever admitted. */
+  const charges = new Set<string>();
   const keysThen: Check = {
     command: ['keys', `${keys.limits.slice(0, keys.limits.indexOf('}') + 1)}*`],
     at: Number.POSITIVE_INFINITY,
     expected: [],
-    read: (raw) => (raw as string[]).filter((key) => key !== keys.log && !every.includes(key)),
+    read: (raw) => {
+      const known = [keys.log, ...every, ...[...world.charges.keys()].map(keys.charges)];
+      return (raw as string[]).filter((key) => !known.includes(key));
+    },
   };
   try {
     for (let over = false; !over; ) {
@@ -80,7 +85,8 @@ async function play(
         if (step !== undefined) {
           const at = steps.push(step);
           const expected = makeStep(world, step);
-          checks.push(...checksOf(step, { scripts, cell, every, at, expected, seen }));
+          if (step.do === 'call' && step.call === 'admit') charges.add(keys.charges(step.input.id));
+          checks.push(...checksOf(step, { scripts, cell, every: [...every, ...charges], at, expected, seen }));
         }
         if (over || steps.length % readEvery === 0) {
           const at = steps.length;
@@ -92,7 +98,7 @@ async function play(
     }
     return undefined;
   } finally {
-    await redis.del(...every, keys.log);
+    await redis.del(...every, ...charges, keys.log);
   }
 }
 

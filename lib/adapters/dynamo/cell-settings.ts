@@ -45,6 +45,11 @@ export function dynamoSettings({
     return Item && unmarshall(Item);
   }
 
+  async function readEpoch(): Promise<number | undefined> {
+    const stored = await get(epochKey);
+    return stored && epochItem.parse(stored).epoch;
+  }
+
   async function putIf(item: object, condition: string, values?: Record<string, number>): Promise<boolean> {
     const put = new PutItemCommand({
       TableName: table,
@@ -62,12 +67,13 @@ export function dynamoSettings({
   }
 
   return {
-    async readEpoch() {
-      const stored = await get(epochKey);
-      return stored && epochItem.parse(stored).epoch;
-    },
+    readEpoch,
     createEpoch: (epoch) => putIf({ ...epochKey, epoch }, 'attribute_not_exists(pk)'),
-    advanceEpoch: (epoch) => putIf({ ...epochKey, epoch: epoch + 1 }, 'epoch = :epoch', { ':epoch': epoch }),
+    async advanceEpoch(epoch) {
+      if (await putIf({ ...epochKey, epoch: epoch + 1 }, 'epoch = :epoch', { ':epoch': epoch })) return true;
+      // A repeat after a lost reply finds its own work; whoever else advanced it held the rebuilder's lock, and so holds it still.
+      return (await readEpoch()) === epoch + 1;
+    },
     async readLimits(version) {
       const stored = await get(limitsKey(version));
       return stored && limitsItem.parse(stored);

@@ -8,7 +8,7 @@ import {
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { toTaskId } from '../../domain/task-id.ts';
-import { type EpochMs, toEpochMs } from '../../domain/time.ts';
+import { type EpochMs, second, toEpochMs } from '../../domain/time.ts';
 import type { DeadKey, Records, RedriveJob, Unreadable } from '../../ports.ts';
 import { createTask } from './create.ts';
 import { deadShard, deadShards, readTaskKey, ttl } from './item.ts';
@@ -57,8 +57,11 @@ const job = z.object({
   redriven: z.int(),
   joined: z.int(),
   refused: z.int(),
+  held: z.int().default(0),
 });
 const unreadablePrefix = 'U#';
+/** Whoever looks at the queues asks for the number; it costs more the more there are. */
+const countAgainMs = 10 * second;
 
 /** Dead letters: tasks that were given up, messages nobody could read, and the redrive that does such tasks again. */
 export function dynamoDeadLetters({
@@ -72,6 +75,7 @@ export function dynamoDeadLetters({
   stage: string;
   now: () => EpochMs;
 }): DeadLetterRecords {
+  let counted: { readonly until: number; readonly count: ReturnType<Records['countDead']> } | undefined;
   const jobKey = { pk: `S#${stage}#0#redrive` };
 
   async function get(key: { pk: string }): Promise<Record<string, unknown> | undefined> {
@@ -98,27 +102,38 @@ export function dynamoDeadLetters({
     }
   }
 
+  /** Up to a megabyte of keys of each shard. */
+  async function countAll() {
+    const counts = deadShards().map(async (shard) => {
+      const { Count = 0, LastEvaluatedKey } = await client.send(
+        new QueryCommand({
+          TableName: table,
+          IndexName: 'dead',
+          Select: 'COUNT',
+          KeyConditionExpression: 'deadShard = :shard',
+          ExpressionAttributeValues: marshall({ ':shard': shard }),
+        }),
+      );
+      return { count: Count, atLeast: LastEvaluatedKey !== undefined };
+    });
+    const all = await Promise.all(counts);
+    return { count: all.reduce((sum, { count }) => sum + count, 0), atLeast: all.some(({ atLeast }) => atLeast) };
+  }
+
   return {
     async dead(page) {
       const dead = { index: 'dead', hash: 'deadShard', sort: 'finishedAt', shards: deadShards() };
       const { keys, positions } = await readMerged(client, table, dead, page);
       return { letters: keys.map((key) => readDeadKey(indexKey.parse(key).pk)), positions };
     },
-    async countDead() {
-      const counts = deadShards().map(async (shard) => {
-        const { Count = 0, LastEvaluatedKey } = await client.send(
-          new QueryCommand({
-            TableName: table,
-            IndexName: 'dead',
-            Select: 'COUNT',
-            KeyConditionExpression: 'deadShard = :shard',
-            ExpressionAttributeValues: marshall({ ':shard': shard }),
-          }),
-        );
-        return { count: Count, atLeast: LastEvaluatedKey !== undefined };
-      });
-      const all = await Promise.all(counts);
-      return { count: all.reduce((sum, { count }) => sum + count, 0), atLeast: all.some(({ atLeast }) => atLeast) };
+    countDead() {
+      if (counted === undefined || counted.until <= now()) {
+        counted = { until: now() + countAgainMs, count: countAll() };
+        counted.count.catch(() => {
+          counted = undefined;
+        });
+      }
+      return counted.count;
     },
     redrive: (record, options) => createTask(client, table, record, options),
     markRedriven: (key, as) =>
@@ -146,10 +161,20 @@ export function dynamoDeadLetters({
       const stored = await get(jobKey);
       return stored && job.parse(stored);
     },
-    writeRedrive(next, seen) {
+    async writeRedrive(next, seen) {
       const item = { ...jobKey, ...next, filter: JSON.stringify(next.filter) };
-      if (seen === undefined) return putIf(item, 'attribute_not_exists(pk)');
-      return putIf(item, 'id = :id AND changes = :changes', { ':id': seen.id, ':changes': seen.changes });
+      const written = await (seen === undefined
+        ? putIf(item, 'attribute_not_exists(pk)')
+        : putIf(item, 'id = :id AND changes = :changes', { ':id': seen.id, ':changes': seen.changes }));
+      if (written) return true;
+      // A repeat after a lost reply finds its own work.
+      const stored = await get(jobKey);
+      return (
+        stored !== undefined &&
+        stored.id === next.id &&
+        stored.changes === next.changes &&
+        stored.status === next.status
+      );
     },
   };
 }

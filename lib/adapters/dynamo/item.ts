@@ -33,6 +33,7 @@ const item = z.object({
   failures: z.int(),
   lostLeases: z.int(),
   burials: z.int().default(0),
+  buriedSend: z.int().optional(),
   holder: z.string().optional(),
   deadline: moment,
   dueAt: moment,
@@ -43,6 +44,9 @@ const item = z.object({
   epoch: z.int(),
   permits: z.int(),
   tiers: z.array(z.object({ tier: z.enum(tierKinds), name: z.string() })),
+  charges: z
+    .array(z.object({ rule: z.string(), identity: z.string(), amount: z.int(), cost: z.string(), at: moment }))
+    .optional(),
   input: z.string(),
   inputDigest: z.string(),
   files: z.array(
@@ -53,6 +57,7 @@ const item = z.object({
       size: z.int(),
       sha256: z.string(),
       key: z.string(),
+      keptUntil: moment.optional(),
     }),
   ),
   dedupKey: z.string(),
@@ -64,6 +69,16 @@ const item = z.object({
   expiresAt: moment,
   progress: z.object({ percent: z.number(), message: z.string().optional() }).optional(),
   result: z.string().optional(),
+  resultFile: z
+    .object({
+      key: z.string(),
+      size: z.int(),
+      sha256: z.string(),
+      mediaType: z.string(),
+      name: z.string().optional(),
+    })
+    .optional(),
+  resultUntil: moment.optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
   callbackUrl: z.string().optional(),
   delivery: z

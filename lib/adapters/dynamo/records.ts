@@ -2,7 +2,7 @@ import { BatchGetItemCommand, type DynamoDBClient, GetItemCommand, QueryCommand 
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { toTaskId } from '../../domain/task-id.ts';
-import { type End, openStatuses } from '../../domain/task-record.ts';
+import { type End, type Outcome, openStatuses, type TaskRecord, withoutOldResult } from '../../domain/task-record.ts';
 import type { EpochMs } from '../../domain/time.ts';
 import type { AttemptKey, Cursor, Records } from '../../ports.ts';
 import { bounded } from '../outage.ts';
@@ -56,7 +56,7 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
     async read(key) {
       const stored = await get({ pk: taskKey(key) });
       const record = stored && toRecord(stored);
-      return record !== undefined && record.expiresAt > now() ? record : undefined;
+      return record !== undefined && record.expiresAt > now() ? withoutOldResult(record, now()) : undefined;
     },
     async readDedup(dedupKey) {
       const stored = await get({ pk: dedupKey });
@@ -80,13 +80,13 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
     progress: (key, progress) => write(key, { when: running(key), set: { progress }, add: { revision: 1 } }),
     finish: (key, outcome, end) =>
       write(key, {
-        ...ending(outcome.kind, end, {
-          ...(outcome.kind === 'succeeded' ? { result: outcome.result } : { error: outcome.error }),
-          ...(outcome.kind === 'failed' && outcome.dead ? { deadShard: deadShard(key.id) } : {}),
-        }),
+        ...ending(outcome.kind, end, outcomeOf(outcome, key)),
         when: running(key),
         isOwn: (record) =>
-          record.attempt === key.attempt && record.holder === key.holder && record.status === outcome.kind,
+          record.attempt === key.attempt &&
+          record.holder === key.holder &&
+          record.status === outcome.kind &&
+          record.finishedAt === end.finishedAt,
       }),
     requeue: (key, why, { runAt, deadline }) =>
       write(key, {
@@ -100,7 +100,7 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
       write(key, {
         ...ending('expired', end),
         when: { status: 'queued', deadline: key.deadline },
-        isOwn: (record) => record.status === 'expired',
+        isOwn: ({ status, finishedAt }) => status === 'expired' && finishedAt === end.finishedAt,
       }),
     cancel: (key, end, dueAt) =>
       write(key, {
@@ -109,22 +109,28 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
         remove: [],
         isOwn: ({ status, finishedAt }) => status === 'cancelled' && finishedAt === end.finishedAt,
       }),
-    bury: (key, dueAt) =>
-      write(key, { when: { status: 'queued', burials: key.burials }, set: { dueAt }, add: { burials: 1 } }),
+    bury: (key, send, dueAt) =>
+      write(key, {
+        when: { status: 'queued', burials: key.burials },
+        set: { dueAt, buriedSend: send },
+        add: { burials: 1 },
+        isOwn: ({ burials, buriedSend }) => burials === key.burials + 1 && buriedSend === send,
+      }),
     giveUp: (key, error, end) =>
       write(key, {
         ...ending('failed', end, { error, deadShard: deadShard(key.id), burials: key.burials + 1 }),
         when: { status: 'queued', burials: key.burials },
-        isOwn: ({ status, burials }) => status === 'failed' && burials === key.burials + 1,
+        isOwn: ({ status, finishedAt }) => status === 'failed' && finishedAt === end.finishedAt,
       }),
     async lookAgain(key, status, dueAt) {
       await write(key, { when: { status, openShard: true }, set: { dueAt } });
     },
+    forgetHolder: (key, holder) => write(key, { when: { status: 'cancelled', holder }, remove: ['holder'] }),
     close: (key, revision) => write(key, { when: { revision, openShard: true }, remove: ['openShard'] }),
     deliver: (key, seen, delivery, next) =>
       write(key, {
         when: { delivery: seen },
-        set: { delivery, ...(next === 'close' ? {} : { dueAt: next }) },
+        set: { delivery, ...(typeof next === 'number' ? { dueAt: next } : {}) },
         add: { revision: 1 },
         remove: next === 'close' ? ['openShard'] : [],
         isOwn: (record) =>
@@ -140,13 +146,14 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
         read.push(...(Responses?.[table] ?? []));
         asked = UnprocessedKeys?.[table]?.Keys ?? [];
       }
-      return read.map(toRecord).filter(({ expiresAt }) => expiresAt > now());
+      const records = read.flatMap((each) => readable(each) ?? []).filter(({ expiresAt }) => expiresAt > now());
+      return records.map((record) => withoutOldResult(record, now()));
     },
-    async own(tenant, range, page) {
+    async own(tenant, range, limit) {
       const hashes = Array.from({ length: shards }, (_, shard) => ownShard(tenant, shard));
       const own = { index: 'own', hash: 'ownShard', sort: 'id', shards: hashes, range };
-      const { keys, positions } = await readMerged(client, table, own, page);
-      return { keys: keys.map((key) => readTaskKey(indexKey.parse(key).pk)), positions };
+      const { keys } = await readMerged(client, table, own, { limit });
+      return keys.map((key) => readTaskKey(indexKey.parse(key).pk));
     },
     async postpone(key, dueAt) {
       await write(key, { when: running(key), set: { dueAt } });
@@ -160,6 +167,15 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
   return bounded('dynamodb', records);
 }
 
+/** One record that cannot be read must not keep the others from it. */
+function readable(stored: Item): TaskRecord | undefined {
+  try {
+    return toRecord(stored);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The last write of a task. It leaves the index of open tasks, unless somebody is to be told of its end: then it is due until that is done. */
 function ending(status: string, { finishedAt, callbackUrl }: End, set: Record<string, unknown> = {}) {
   const tell = { dueAt: finishedAt, delivery: { status: 'pending', attempts: 0 } };
@@ -167,6 +183,15 @@ function ending(status: string, { finishedAt, callbackUrl }: End, set: Record<st
     set: { status, finishedAt, ...(callbackUrl === undefined ? {} : tell), ...set },
     add: { revision: 1 },
     remove: callbackUrl === undefined ? ['openShard'] : [],
+  };
+}
+
+function outcomeOf(outcome: Outcome, { id }: AttemptKey): Record<string, unknown> {
+  if (outcome.kind === 'failed') return { error: outcome.error, ...(outcome.dead ? { deadShard: deadShard(id) } : {}) };
+  const { result, resultUntil } = outcome;
+  return {
+    ...(typeof result === 'string' ? { result } : { resultFile: result }),
+    ...(resultUntil === undefined ? {} : { resultUntil }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { RateRules } from '../../domain/rates.ts';
 import { toTaskId } from '../../domain/task-id.ts';
 import type { Limits, Tier } from '../../domain/tiers.ts';
 import type { EpochMs } from '../../domain/time.ts';
@@ -8,6 +9,8 @@ import type { CellKeys } from './keys.ts';
 export type Cell = {
   readonly keys: CellKeys;
   readonly limits: Limits;
+  /** Rules by name; absent = none. */
+  readonly rates?: RateRules | undefined;
   readonly lockMs: number;
   readonly startWindowMs: number;
   readonly pointerMs: number;

@@ -47,17 +47,25 @@ export class RedisConnection {
   run<Input, Reply>(script: Script<Input, Reply>, input: Input): Promise<Reply> {
     const keys = script.keys(input);
     const args = [...keys, ...script.args(input)];
-    return this.call(script.name, async (client) => {
-      const raw = await client.evalsha(script.sha1, keys.length, ...args).catch((error: unknown) => {
-        if (!isReply(error, 'NOSCRIPT')) throw error;
-        return client.eval(script.source, keys.length, ...args);
-      });
-      return script.reply(raw, input);
-    });
+    return this.call(
+      script.name,
+      async (client) => {
+        const raw = await client.evalsha(script.sha1, keys.length, ...args).catch((error: unknown) => {
+          if (!isReply(error, 'NOSCRIPT')) throw error;
+          return client.eval(script.source, keys.length, ...args);
+        });
+        return script.reply(raw, input);
+      },
+      script.once ? 1 : mostTries,
+    );
   }
 
   /** Runs `command` on a live client within the deadline; again on a new connection while the last was lost. */
-  async call<Reply>(name: string, command: (client: Cluster) => Promise<Reply>): Promise<Reply> {
+  async call<Reply>(
+    name: string,
+    command: (client: Cluster) => Promise<Reply>,
+    triesAllowed = mostTries,
+  ): Promise<Reply> {
     const deadline = performance.now() + this.deadlineMs;
     for (let tries = 1; ; tries++) {
       try {
@@ -66,7 +74,7 @@ export class RedisConnection {
         if (!isOutage(error)) throw error;
         this.discard();
         const pauseMs = firstPauseMs * 2 ** (tries - 1);
-        if (tries >= mostTries || performance.now() + pauseMs >= deadline || error instanceof TimeOut) {
+        if (tries >= triesAllowed || performance.now() + pauseMs >= deadline || error instanceof TimeOut) {
           throw new Unavailable('redis', `${name} had no answer (${error.message})`, error);
         }
         await setTimeout(pauseMs);

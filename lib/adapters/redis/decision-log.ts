@@ -62,7 +62,7 @@ const shapes = {
   release: new RegExp(`^${member} ([01]) ([01])$`),
   lost: new RegExp(`^${member} (\\S+)$`),
   sweep: /^(seats|slots):(\S+) (\d+) (.*)$/,
-  limits: /^(\d+)((?: (?:inSystem|running|paused):\S+=\d+)*)$/,
+  limits: /^(\d+)((?: (?:inSystem|running|paused|rate):\S+=\S+)*)$/,
   epoch: /^(\d+)$/,
 };
 const dropped = new RegExp(`\\S.*?\\|${id}(?:#\\d+)?(?= |$)`, 'g');
@@ -97,7 +97,7 @@ function parseWords(kind: string, text: string): LogWords | undefined {
     case 'sweep':
       return { kind: known, set: a as 'seats' | 'slots', tier: b, left: Number(c), dropped: d.match(dropped) ?? [] };
     case 'limits':
-      return { kind: known, version: Number(a), overrides: Object.fromEntries(words(b).map(field)) };
+      return { kind: known, version: Number(a), overrides: Object.fromEntries(words(b).filter(isLimit).map(field)) };
     case 'epoch':
       return { kind: known, epoch: Number(a) };
   }
@@ -109,6 +109,11 @@ function limited(names: string, numbers: string): LoggedTier[] {
   const tierNames = words(names);
   if (each.length !== tierNames.length) throw new Error(`expected ${tierNames.length} limits, got ${each.length}`);
   return tierNames.map((tier, at) => (each[at] === '-' ? { tier } : { tier, limit: Number(each[at]) }));
+}
+
+/** Rate rules are no tier's limit: nothing is recomputed of them. */
+function isLimit(word: string): boolean {
+  return !word.startsWith('rate:');
 }
 
 function field(text: string): [string, number] {

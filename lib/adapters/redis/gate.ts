@@ -1,12 +1,15 @@
 import { createDeadlineMs } from '../../domain/protocol.ts';
+import type { RateRules } from '../../domain/rates.ts';
 import type { Limits } from '../../domain/tiers.ts';
 import { day, type EpochMs, toEpochMs } from '../../domain/time.ts';
 import type { Gate } from '../../ports.ts';
 import type { Cell } from './cell.ts';
+import { dropClientSeats } from './client-seats.ts';
 import type { RedisConnection } from './connection.ts';
 import type { CellKeys } from './keys.ts';
 import { admitScript, confirmScript, peekScript, refuseScript } from './scripts/admission.ts';
 import { limitsScript, restoreScript, singleScript } from './scripts/cell-settings.ts';
+import { rateScript, settleScript } from './scripts/rates.ts';
 import { acquireScript, aliveScript, extendScript, keepScript, releaseScript } from './scripts/slots.ts';
 import { ledgerScript, observeScript, seatsScript, timesScript } from './scripts/views.ts';
 
@@ -17,6 +20,7 @@ export type GateOptions = {
   readonly connection: RedisConnection;
   readonly keys: CellKeys;
   readonly limits: Limits;
+  readonly rates?: RateRules | undefined;
   readonly startWindowMs: number;
   /** Tests alone name the moment; otherwise each script asks the server's clock. */
   readonly now?: (() => EpochMs) | undefined;
@@ -39,6 +43,8 @@ export function redisGate({ connection, ...options }: GateOptions): Gate {
     },
     admit: (input) => connection.run(admitScript, { cell, input: { notAfter: notAfter(), ...input } }),
     refuse: (input) => connection.run(refuseScript, { cell, input }),
+    rate: (input) => connection.run(rateScript, { cell, input }),
+    settle: (input) => connection.run(settleScript, { cell, input }),
     confirm: (input) => connection.run(confirmScript, { cell, input }),
     acquire: (input) => connection.run(acquireScript, { cell, input }),
     extend: (input) => connection.run(extendScript, { cell, input }),
@@ -46,6 +52,7 @@ export function redisGate({ connection, ...options }: GateOptions): Gate {
     release: (input) => connection.run(releaseScript, { cell, input }),
     alive: (input) => connection.run(aliveScript, { cell, input }),
     observe: (input) => connection.run(observeScript, { cell, input }),
+    dropClientSeats: (tasks) => dropClientSeats(connection, options.keys, tasks),
     seats: (input) => connection.run(seatsScript, { cell, input }),
     ledger: (input) => connection.run(ledgerScript, { cell, input }),
     times: (input) => connection.run(timesScript, { cell, input }),

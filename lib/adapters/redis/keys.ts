@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto';
+import type { RateAsk } from '../../domain/rates.ts';
+import type { TaskId } from '../../domain/task-id.ts';
 import type { Tier } from '../../domain/tiers.ts';
 
 /** Redis names of one cell. Every key goes through here; one hash tag keeps a cell on one shard, and what a user wrote is hashed. */
@@ -14,6 +16,12 @@ export type CellKeys = {
   slots(tier: Tier): string;
   times(tier: Tier): string;
   refusals(tier: Tier): string;
+  /** State of a rate rule for one identity. */
+  rate(ask: Pick<RateAsk, 'rule' | 'identity'>): string;
+  /** What a task was charged by rate rules. */
+  charges(id: TaskId): string;
+  /** A pattern of the seats of all tenants and addresses. */
+  readonly clientSeats: string;
   /** How the keys of a tier end. */
   tierKey(tier: Tier): string;
 };
@@ -25,12 +33,16 @@ export function cellKeys(stage: string, cell = '0'): CellKeys {
     holders: `${prefix}:holders`,
     log: `${prefix}:log`,
     rebuild: `${prefix}:rebuild`,
+    // A tag's braces are no part of a pattern's language.
+    clientSeats: `${prefix}:seats:[ti][ep]*`,
     single: (what) => `${prefix}:single:${what}`,
     lock: (dedupKey) => `${prefix}:lock:${digest(dedupKey)}`,
     seats: (tier) => `${prefix}:seats:${tierKey(tier)}`,
     slots: (tier) => `${prefix}:slots:${tierKey(tier)}`,
     times: (tier) => `${prefix}:times:${tierKey(tier)}`,
     refusals: (tier) => `${prefix}:refusals:${tierKey(tier)}`,
+    rate: ({ rule, identity }) => `${prefix}:rate:${rule}:${digest(identity)}`,
+    charges: (id) => `${prefix}:charges:${id}`,
     tierKey,
   };
 }
@@ -47,6 +59,11 @@ export function isClients(tier: Tier['tier']): boolean {
 /** Where the limits hash keeps an override of this tier: fields `inSystem:<label>` and `running:<label>`. */
 export function limitLabel({ tier, name }: Tier): string {
   return isClients(tier) ? tier : `${tier}:${name}`;
+}
+
+/** 31 bits of a text, the same everywhere and always. */
+export function hash31(text: string): number {
+  return Number.parseInt(hash('sha256', text, 'hex').slice(0, 8), 16) >>> 1;
 }
 
 function digest(text: string): string {

@@ -8,6 +8,8 @@ export type Script<Input, Reply> = {
   readonly name: string;
   readonly source: string;
   readonly sha1: string;
+  /** Run at most once: after a lost reply it is not known whether it ran. Others are sent again, because twice has the effect of once. */
+  readonly once: boolean;
   keys(input: Input): readonly string[];
   args(input: Input): readonly Argument[];
   reply(raw: unknown, input: Input): Reply;
@@ -16,6 +18,7 @@ export type Script<Input, Reply> = {
 export function defineScript<Input, Raw, Reply>(definition: {
   name: string;
   source: string;
+  once?: boolean;
   keys(input: Input): readonly string[];
   args(input: Input): readonly Argument[];
   /** The shape Redis answers in; anything else is a bug and throws. */
@@ -26,6 +29,7 @@ export function defineScript<Input, Raw, Reply>(definition: {
     name: definition.name,
     source: definition.source,
     sha1: createHash('sha1').update(definition.source).digest('hex'),
+    once: definition.once ?? false,
     keys: definition.keys,
     args: definition.args,
     reply: (raw, input) => definition.read(definition.schema.parse(raw), input),

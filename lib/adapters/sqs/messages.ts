@@ -36,10 +36,14 @@ export function sqsMessages(
       wokenAt = performance.now();
       await client.send(new SendMessageCommand({ QueueUrl: mendUrl, MessageBody: '{"v":1}' }));
     },
-    async announce({ tenant, id }) {
+    async announce({ tenant, id }, group) {
       if (deliverUrl === undefined) throw new Error('expected the URL of the queue of deliveries');
       await client.send(
-        new SendMessageCommand({ QueueUrl: deliverUrl, MessageBody: JSON.stringify({ v: 1, tenant, id }) }),
+        new SendMessageCommand({
+          QueueUrl: deliverUrl,
+          MessageBody: JSON.stringify({ v: 1, tenant, id }),
+          MessageGroupId: group,
+        }),
       );
     },
     async setVisibility(pool, receiptHandle, ms) {

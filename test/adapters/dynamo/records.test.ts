@@ -206,7 +206,9 @@ describe('the last write', () => {
     const { records } = await openRecords();
     const record = taskRecord();
     await records.create(record, soon);
-    expect(await records.bury(record, now)).toMatchObject({ kind: 'written', record: { burials: 1 } });
-    expect(await records.bury(record, now)).toMatchObject({ kind: 'refused', record: { burials: 1 } });
+    expect(await records.bury(record, 1, now)).toMatchObject({ kind: 'written', record: { burials: 1 } });
+    // The same once more after a lost reply, and another.
+    expect(await records.bury(record, 1, now)).toMatchObject({ kind: 'written', record: { burials: 1 } });
+    expect(await records.bury(record, 2, now)).toMatchObject({ kind: 'refused', record: { burials: 1 } });
   });
 });

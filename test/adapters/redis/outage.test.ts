@@ -2,7 +2,7 @@ import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { expect, test } from 'vitest';
 import { addMs } from '../../../lib/domain/time.ts';
 import { admit } from '../../../lib/operations/admit.ts';
-import type { WorkDeps } from '../../../lib/operations/deps.ts';
+import type { AdmitDeps, WorkDeps } from '../../../lib/operations/deps.ts';
 import { status } from '../../../lib/operations/status.ts';
 import { work } from '../../../lib/operations/work.ts';
 import { drain, post } from '../../support/deps.ts';
@@ -40,7 +40,7 @@ async function records({ client, table }: OwnSystem): Promise<number | undefined
 }
 
 /** Freezes the server right before the gate's call of this name, so that the call is sent to a process that stands still. */
-function freezingAt(system: OwnSystem, name: 'admit' | 'acquire'): WorkDeps {
+function freezingAt(system: OwnSystem, name: 'admit' | 'acquire'): WorkDeps & AdmitDeps {
   const { gate } = system.deps;
   const call = gate[name] as (input: unknown) => Promise<unknown>;
   const frozen = (input: unknown) => {

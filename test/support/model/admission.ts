@@ -2,6 +2,7 @@ import type { AdmitReply, ConfirmReply, PeekReply } from '../../../lib/domain/ga
 import { configuredLimits } from '../../../lib/domain/tiers.ts';
 import { addMs, type EpochMs, hour } from '../../../lib/domain/time.ts';
 import type { AdmitInput, ConfirmInput, PeekInput, RefuseInput } from '../../../lib/ports.ts';
+import { budgetsOf, charge, judge, useOf } from './rates.ts';
 import {
   firstTier,
   type Lock,
@@ -32,7 +33,7 @@ export function peek(world: World, { dedupKey, tiers }: PeekInput): PeekReply {
   return short < 0 ? { kind: 'open', now: world.now } : { kind: 'full', ...full(world, tiers, short) };
 }
 
-/** The lock, then what could never be, then every tier; all or nothing. */
+/** The lock, then what could never be, then every rule, then every tier; all or nothing. */
 export function admit(world: World, input: AdmitInput): AdmitReply {
   const { id, tiers, permits, replaces, dedupKey, fingerprint, mostAhead } = input;
   const { now, settings, locks, epoch, version: limitsVersion = 0 } = world;
@@ -41,9 +42,11 @@ export function admit(world: World, input: AdmitInput): AdmitReply {
   if (lock !== undefined && lock.id !== id && lock.id !== replaces) return duplicate(lock);
   if (epoch === undefined) return { kind: 'rebuilding' };
 
+  const budgets = budgetsOf(world, input.rates ?? []);
+  const rates = budgets.map((budget) => useOf(budget, now));
   const seatedUntil = stateOf(world, firstTier(input)).seats.ends.get(member) as EpochMs | undefined;
   if (lock?.id === id && seatedUntil !== undefined) {
-    return { kind: 'admitted', now, deadline: seatedUntil, epoch, limitsVersion, tiers: liveUses(world, tiers) };
+    return { kind: 'admitted', now, deadline: seatedUntil, epoch, limitsVersion, tiers: liveUses(world, tiers), rates };
   }
   if (world.paused[firstTier(input).name]?.admission === 'refuse') return { kind: 'paused' };
   for (const [tier, each] of tiers.entries()) {
@@ -51,20 +54,22 @@ export function admit(world: World, input: AdmitInput): AdmitReply {
     if (limit > 0 && permits > limit) return { kind: 'never', tier, limit };
   }
 
+  const refused = judge(world, budgets);
+  if (refused !== undefined) return refused;
   const replaced = lock !== undefined && lock.id === replaces ? memberOf({ ...input, id: lock.id }) : '';
   for (const [short, tier] of tiers.entries()) {
     const { inSystem = Number.POSITIVE_INFINITY } = limitsOf(world, tier);
     const { seats } = stateOf(world, tier);
     const count = seats.count(now, inSystem);
     if (count - (seats.isLive(replaced, now) ? 1 : 0) >= inSystem && count >= inSystem) {
-      return { kind: 'rejected', ...full(world, tiers, short) };
+      return { kind: 'rejected', ...full(world, tiers, short), rates };
     }
   }
   const pool = stateOf(world, firstTier(input));
   const staying = pool.seats.live(now).filter((other) => other !== replaced);
   const ahead = staying.length - runningTasks(world, firstTier(input)).size;
   if (mostAhead !== undefined && ahead > mostAhead) {
-    return { kind: 'behind', now, ahead, limitsVersion, tiers: liveUses(world, tiers) };
+    return { kind: 'behind', now, ahead, limitsVersion, tiers: liveUses(world, tiers), rates };
   }
 
   const deadline = addMs(now, settings.startWindowMs);
@@ -77,7 +82,9 @@ export function admit(world: World, input: AdmitInput): AdmitReply {
     seats.set(member, deadline);
     return tierUse(world, tier, inUse, slots.ends.size);
   });
-  return { kind: 'admitted', now, deadline, epoch, limitsVersion, tiers: uses };
+  const charged = new Map(budgets.map(({ ask }) => [ask.rule, ask.amount] as const).filter(([, amount]) => amount > 0));
+  if (charged.size > 0) world.charges.set(id, { at: now, attempt: 0, amounts: charged });
+  return { kind: 'admitted', now, deadline, epoch, limitsVersion, tiers: uses, rates: charge(world, budgets) };
 }
 
 function full(world: World, tiers: AdmitInput['tiers'], short: number) {

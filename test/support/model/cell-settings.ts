@@ -4,12 +4,13 @@ import type { LimitsInput, RestoreInput } from '../../../lib/ports.ts';
 import { memberOf, overriddenName, slotsOf, stateOf, type World } from './world.ts';
 
 /** The newest version wins; what it does not name is as configured. */
-export function setLimits(world: World, { version, overrides, paused }: LimitsInput): LimitsReply {
+export function setLimits(world: World, { version, overrides, paused, rates = {} }: LimitsInput): LimitsReply {
   const inForce = world.version ?? 0;
   if (version < inForce) return { kind: 'older', version: inForce };
   world.version = version;
   world.overrides = new Map(overrides.map(({ tier, limits }) => [overriddenName(tier), limits]));
   world.paused = paused;
+  world.liveRates = rates;
   return { kind: 'applied' };
 }
 

@@ -93,8 +93,9 @@ export function release(world: World, input: Claim & ReleaseInput): ReleaseReply
   const member = memberOf(input);
   const holder = holders.get(member);
   const holds = holder !== undefined && holder.nonce === input.nonce;
+  const lapsed = !stateOf(world, firstTier(input)).slots.isLive(`${member}#1`, now);
+  if (holds || (input.ended !== undefined && lapsed)) holders.delete(member);
   if (holds) {
-    holders.delete(member);
     for (const tier of input.tiers) for (const slot of slotsOf(input)) stateOf(world, tier).slots.remove(slot);
     if (input.served) for (const tier of input.tiers.slice(0, 2)) learn(world, tier, Math.max(0, now - holder.since));
   }

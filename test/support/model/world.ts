@@ -1,4 +1,5 @@
 import type { Paused } from '../../../lib/domain/live-limits.ts';
+import type { RateNumbers, RateRules } from '../../../lib/domain/rates.ts';
 import {
   configuredLimits,
   type Limits,
@@ -14,6 +15,7 @@ import { Leases } from './leases.ts';
 /** What is fixed for a cell. */
 export type Settings = {
   readonly limits: Limits;
+  readonly rates?: RateRules;
   readonly lockMs: number;
   readonly startWindowMs: number;
   readonly pointerMs: number;
@@ -36,6 +38,27 @@ export type TierState = { readonly seats: Leases; readonly slots: Leases };
 /** How long the attempts of a pool or api held their slots, and how many were told when they would start and did. */
 export type Learnt = { counts: number[]; totalMs: number; told: number; kept: number };
 
+/** What a rate rule keeps of one identity, until `expires`: then everything is there again. */
+export type RateState = { readonly expires: number } & (
+  | { readonly kind: 'window'; readonly count: number; readonly opened: number; readonly ends: number }
+  | {
+      readonly kind: 'bucket';
+      readonly level: bigint;
+      readonly at: number;
+      readonly opened: number;
+      readonly burst: number;
+      readonly refill: number;
+      readonly token: number;
+    }
+  | { readonly kind: 'gcra'; readonly tat: bigint }
+);
+/** What a task was charged, and by which attempt that was last corrected. */
+export type Charged = {
+  readonly at: EpochMs;
+  readonly attempt: number;
+  readonly amounts: ReadonlyMap<string, number>;
+};
+
 /** Everything Redis knows of one cell. */
 export type World = {
   now: EpochMs;
@@ -44,12 +67,15 @@ export type World = {
   version: number | undefined;
   overrides: Map<string, TierLimits>;
   paused: Paused;
+  liveRates: Readonly<Record<string, RateNumbers>>;
   readonly locks: Map<string, Lock>;
   readonly holders: Map<string, Holder>;
   rebuilder: { readonly nonce: string; readonly lastsMs: number } | undefined;
   readonly tiers: Map<string, TierState>;
   readonly learnt: Map<string, Learnt>;
   readonly refusals: Map<string, { readonly count: number; readonly at: number }>;
+  readonly rates: Map<string, RateState>;
+  readonly charges: Map<Claim['id'], Charged>;
 };
 
 export function newWorld(settings: Settings, now: EpochMs): World {
@@ -60,12 +86,15 @@ export function newWorld(settings: Settings, now: EpochMs): World {
     version: undefined,
     overrides: new Map(),
     paused: {},
+    liveRates: {},
     locks: new Map(),
     holders: new Map(),
     rebuilder: undefined,
     tiers: new Map(),
     learnt: new Map(),
     refusals: new Map(),
+    rates: new Map(),
+    charges: new Map(),
   };
 }
 

@@ -89,8 +89,8 @@ export const counting: readonly Mutant[] = [
   {
     name: 'permits are ignored where slots are counted',
     in: ['acquire'],
-    find: 'if count + permits > running then\n        local first',
-    replace: 'if count + 1 > running then\n        local first',
+    find: 'if count + permits > running then\nlocal first',
+    replace: 'if count + 1 > running then\nlocal first',
   },
   {
     name: 'permits are ignored where slots are taken',

@@ -11,8 +11,8 @@ export const limits: readonly Mutant[] = [
   {
     name: 'live limits are ignored',
     in: ['peek', 'admit', 'acquire', 'observe'],
-    find: "if base[3] and base[3] ~= '0' then",
-    replace: 'if false then',
+    find: "local overridden = base[3] and base[3] ~= '0'",
+    replace: 'local overridden = false',
   },
   {
     name: 'never is judged by live limits',

@@ -5,9 +5,9 @@ export const locks: readonly Mutant[] = [
   {
     name: 'a refusal takes the lock',
     in: ['admit'],
-    find: "return append_uses({ 'rejected', now, index, version }, 4, limits, now)",
+    find: "return with_rates(append_uses({ 'rejected', now, index, version }, 4, limits, now))",
     replace:
-      "write_lock(KEYS[2], 'creating', id, fingerprint, lock_ms) return append_uses({ 'rejected', now, index, version }, 4, limits, now)",
+      "write_lock(KEYS[2], 'creating', id, fingerprint, lock_ms) return with_rates(append_uses({ 'rejected', now, index, version }, 4, limits, now))",
   },
   {
     name: 'a lock lives seconds for milliseconds',

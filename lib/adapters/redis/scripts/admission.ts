@@ -5,6 +5,7 @@ import type { Tier } from '../../../domain/tiers.ts';
 import { toEpochMs } from '../../../domain/time.ts';
 import type { AdmitInput, ConfirmInput, PeekInput, RefuseInput } from '../../../ports.ts';
 import { type In, logNames, member, nowOf } from '../cell.ts';
+import { rateArguments, rateNumbers, rateUses } from '../rate-arguments.ts';
 import { defineScript, type Script } from '../script.ts';
 import { sources } from '../sources.generated.ts';
 import {
@@ -18,6 +19,7 @@ import {
   useNumber,
   uses,
 } from '../tier-arguments.ts';
+import { limited, readLimited, readTooCostly } from './rates.ts';
 
 const duplicate = z.tuple([z.literal('duplicate'), z.enum(['creating', 'created']), z.string(), z.string()]);
 const rebuilding = z.tuple([z.literal('rebuilding')]);
@@ -65,6 +67,7 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
     keys.lock(input.dedupKey),
     keys.log,
     ...tierKeys(keys, input.tiers),
+    ...(hasRates(input) ? [keys.charges(input.id), ...input.rates.map(keys.rate)] : []),
   ],
   args: ({ cell, input }) => [
     nowOf(cell),
@@ -77,6 +80,7 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
     packed([cell.lockMs, cell.startWindowMs, input.permits, input.mostAhead ?? anyNumber, sharedTiers(input.tiers)]),
     input.notAfter ?? '',
     ...tierArguments(cell.limits, input.tiers),
+    ...(hasRates(input) ? rateArguments(cell, input.rates) : []),
   ],
   schema: z.union([
     z.tuple([z.literal('admitted'), moment, moment, count, count], useNumber),
@@ -84,7 +88,9 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
     rebuilding,
     paused,
     z.tuple([z.literal('stale')]),
+    limited,
     z.tuple([z.literal('never'), count, count]),
+    z.tuple([z.literal('too_costly'), count, count]),
     z.tuple([z.literal('rejected'), moment, count, count], useNumber),
     z.tuple([z.literal('behind'), moment, count, count], useNumber),
   ]),
@@ -98,17 +104,27 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
         return { kind: raw[0] };
       case 'never':
         return { kind: 'never', tier: raw[1] - 1, limit: raw[2] };
-      case 'rejected':
-        return { kind: 'rejected', ...readFull(raw.slice(1) as number[], input.tiers) };
+      case 'limited':
+        return readLimited(input.rates ?? [], raw);
+      case 'too_costly':
+        return readTooCostly(input.rates ?? [], raw);
+      case 'rejected': {
+        const [, now, index, limitsVersion, ...rest] = raw;
+        return {
+          ...{ kind: 'rejected', now: toEpochMs(now), short: index - 1, limitsVersion },
+          ...readUses(input, rest),
+        };
+      }
       case 'behind': {
         const [, now, ahead, limitsVersion, ...rest] = raw;
-        const tiers = tierUses(input.tiers, uses.parse(rest));
-        return { kind: 'behind', now: toEpochMs(now), ahead, limitsVersion, tiers };
+        return { kind: 'behind', now: toEpochMs(now), ahead, limitsVersion, ...readUses(input, rest) };
       }
       case 'admitted': {
         const [, now, deadline, epoch, limitsVersion, ...rest] = raw;
-        const tiers = tierUses(input.tiers, uses.parse(rest));
-        return { kind: 'admitted', now: toEpochMs(now), deadline: toEpochMs(deadline), epoch, limitsVersion, tiers };
+        return {
+          ...{ kind: 'admitted', now: toEpochMs(now), deadline: toEpochMs(deadline), epoch, limitsVersion },
+          ...readUses(input, rest),
+        };
       }
     }
   },
@@ -126,6 +142,19 @@ export const confirmScript: Script<In<ConfirmInput>, ConfirmReply> = defineScrip
 
 function readDuplicate([, state, id, fingerprint]: z.output<typeof duplicate>) {
   return { kind: 'duplicate' as const, creating: state === 'creating', taskId: toTaskId(id), fingerprint };
+}
+
+function hasRates(input: AdmitInput): input is AdmitInput & { readonly rates: NonNullable<AdmitInput['rates']> } {
+  return input.rates !== undefined && input.rates.length > 0;
+}
+
+/** The uses of every tier, then those of the rules in force. */
+function readUses({ tiers, rates = [] }: AdmitInput, numbers: readonly number[]) {
+  const end = 4 * tiers.length;
+  return {
+    tiers: tierUses(tiers, uses.parse(numbers.slice(0, end))),
+    rates: rateUses(rates, rateNumbers.parse(numbers.slice(end))),
+  };
 }
 
 function readFull([now, index, limitsVersion, ...rest]: number[], tiers: readonly Tier[]) {

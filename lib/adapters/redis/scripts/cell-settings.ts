@@ -3,6 +3,7 @@ import type { LimitsReply, RestoreReply, SingleReply } from '../../../domain/gat
 import type { Gate, LimitsInput, RestoreInput } from '../../../ports.ts';
 import { type In, logNames, member, nowOf } from '../cell.ts';
 import { limitLabel } from '../keys.ts';
+import { formText } from '../rate-arguments.ts';
 import { defineScript, type Script } from '../script.ts';
 import { sources } from '../sources.generated.ts';
 import { count, sharedTiers, tierKeys } from '../tier-arguments.ts';
@@ -24,6 +25,7 @@ export const limitsScript: Script<In<LimitsInput>, LimitsReply> = defineScript({
       `paused:${limitLabel({ tier: 'pool', name })}`,
       admission === 'continue' ? 1 : 2,
     ]),
+    ...Object.entries(input.rates ?? {}).flatMap(([rule, numbers]) => [`rate:${rule}`, formText(numbers)]),
   ],
   schema: z.union([z.tuple([z.literal('applied')]), z.tuple([z.literal('older'), count])]),
   read: (raw): LimitsReply => (raw[0] === 'applied' ? { kind: 'applied' } : { kind: 'older', version: raw[1] }),

@@ -29,13 +29,29 @@ export function lineText(pieces: readonly Piece[]): string {
   const placed = pieces.filter(({ str }) => str.trim() !== '').map(place);
   const fromLeft = placed.toSorted((a, b) => a.left - b.left);
   // A run against the line's direction is read the other way round, within a line that is read in its own.
-  const runs = runsOf(fromLeft).map((run) => (isRightToLeft(run, rightToLeft) ? run.toReversed() : run));
+  const runs = runsOf(directed(fromLeft, rightToLeft)).map((run) => (run[0]?.rightToLeft ? run.toReversed() : run));
   return join((rightToLeft ? runs.toReversed() : runs).flat(), height * spaceWidth);
 }
 
 function place({ str, dir, width, transform }: Piece): Placed {
   const left = transform[4] ?? 0;
   return { text: modern(str), rightToLeft: dir === 'rtl', left, right: left + width };
+}
+
+/** Signs alone, such as a bracket, go the way of both their neighbours, or else of the line. */
+function directed(placed: readonly Placed[], line: boolean): Placed[] {
+  const before = lastWords(placed, line);
+  const after = lastWords(placed.toReversed(), line).toReversed();
+  return placed.map((piece, at) => ({ ...piece, rightToLeft: before[at] === after[at] ? before[at] === true : line }));
+}
+
+/** The direction of each piece, or for a sign that of the last word before it. */
+function lastWords(placed: readonly Placed[], line: boolean): boolean[] {
+  let last = line;
+  return placed.map(({ text, rightToLeft }) => {
+    if (/[\p{L}\p{N}]/u.test(text)) last = rightToLeft;
+    return last;
+  });
 }
 
 /** Neighbours of one direction. */
@@ -49,16 +65,13 @@ function runsOf(placed: readonly Placed[]): Placed[][] {
   return runs;
 }
 
-function isRightToLeft(run: readonly Placed[], line: boolean): boolean {
-  return run.some(({ text }) => /[\p{L}\p{N}]/u.test(text)) ? run[0]?.rightToLeft === true : line;
-}
-
 function join(placed: readonly Placed[], space: number): string {
   let text = '';
   let before: Placed | undefined;
   for (const piece of placed) {
     const gap = before && Math.max(piece.left - before.right, before.left - piece.right);
-    text += gap !== undefined && gap > space ? ` ${piece.text}` : piece.text;
+    const apart = gap !== undefined && gap > space && !text.endsWith(' ') && !piece.text.startsWith(' ');
+    text += apart ? ` ${piece.text}` : piece.text;
     before = piece;
   }
   return text;
