@@ -24,12 +24,16 @@ export type Rivals = {
 };
 
 /** The same operation by many callers at once, each through the client its users have. */
-async function byCallers<Item>(items: readonly Item[], operation: (item: Item) => Promise<unknown>): Promise<void> {
+export async function byCallers<Item>(
+  items: readonly Item[],
+  operation: (item: Item) => Promise<unknown>,
+  many = callers,
+): Promise<void> {
   const queue = items.values();
   const caller = async () => {
     for (const item of queue) await operation(item);
   };
-  await Promise.all(Array.from({ length: callers }, caller));
+  await Promise.all(Array.from({ length: many }, caller));
 }
 
 export function setByCallers({ client, cell, operations }: Rivals): Case {
@@ -124,6 +128,6 @@ export function bullmqAdd({ client, operations }: Rivals): Case & { close(): Pro
   };
 }
 
-function expectKind({ kind }: { readonly kind: string }, wanted: string): void {
+export function expectKind({ kind }: { readonly kind: string }, wanted: string): void {
   if (kind !== wanted) throw new Error(`expected ${wanted}, got ${kind}`);
 }

@@ -17,6 +17,7 @@ import {
 import { beginEpoch, busyClients, fill, loadScripts, newCell, pipelineLength } from './cell.ts';
 import { bytesPerTask } from './memory.ts';
 import { Meter } from './meter.ts';
+import { progress } from './progress.ts';
 import { print, type Report, targetsOf } from './report.ts';
 import { measure } from './rounds.ts';
 import { admitting, bareSet } from './scripts.ts';
@@ -124,13 +125,4 @@ async function run(): Promise<Report> {
     bytes,
   };
   return { ...measured, targets: targetsOf(measured) };
-}
-
-/** One line on the terminal that says how far it is. */
-function progress(what: string): (done: number) => void {
-  return (done) => {
-    if (process.stderr.isTTY)
-      process.stderr.write(`\r\x1b[K${what}: ${Math.round(done * 100)} %${done === 1 ? '\n' : ''}`);
-    else if (done === 1) process.stderr.write(`${what}: done\n`);
-  };
 }

@@ -45,7 +45,7 @@ export function targetsOf(report: Omit<Report, 'targets'>): Target[] {
   ];
 }
 
-function ratio(figure: 'cpuUs' | 'inCallUs' | 'perSecond', row: Row, base: Row): number {
+export function ratio(figure: 'cpuUs' | 'inCallUs' | 'perSecond', row: Row, base: Row): number {
   return row[figure].median / base[figure].median;
 }
 
@@ -53,11 +53,11 @@ function atMost(limit: number, promise: string, value: number): Target {
   return { promise: `${promise}: at most ${limit}`, limit, measured: rounded(value), met: value <= limit };
 }
 
-function atLeast(limit: number, promise: string, value: number): Target {
+export function atLeast(limit: number, promise: string, value: number): Target {
   return { promise: `${promise}: at least ${limit}`, limit, measured: rounded(value), met: value >= limit };
 }
 
-function find(rows: readonly Row[], name: string): Row {
+export function find(rows: readonly Row[], name: string): Row {
   const row = rows.find((each) => each.name === name);
   if (row === undefined) throw new Error(`expected a row ${name}`);
   return row;
@@ -74,7 +74,7 @@ export function print(report: Report): string {
   ].join('\n\n');
 }
 
-function table(title: string, rows: readonly Row[]): string {
+export function table(title: string, rows: readonly Row[]): string {
   const base = rows[0];
   return columns([
     [title, 'CPU us', 'min-max', 'x', 'in call us', 'min-max', 'x', 'per second'],
@@ -103,7 +103,7 @@ function bytesTable(all: readonly Bytes[]): string {
   ]);
 }
 
-function targetTable(targets: readonly Target[]): string {
+export function targetTable(targets: readonly Target[]): string {
   return columns([
     ['Target', 'measured', ''],
     ...targets.map(({ promise, measured, met }) => [promise, String(measured), met ? 'met' : 'not met']),

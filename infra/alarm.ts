@@ -10,6 +10,7 @@ export const runbookSections = [
   'reconcile-errors',
   'admit-errors',
   'admit-throttles',
+  'rate-limit-denials',
   'cache-memory',
   'cache-evictions',
   'cache-cpu',

@@ -51,6 +51,14 @@ export class Watch extends Construct {
       metric: burials(),
       above: 0,
     });
+    new WeirAlarm(this, 'rate-limit-denials', {
+      name: `weir-${stage}-RateLimitHighDenialRate`,
+      runbook: 'rate-limit-denials',
+      meaning: 'rate rules deny more than 5 % of the requests they are asked about',
+      metric: denialRate(),
+      above: 5,
+      periods: 5,
+    });
     this.watchCache(stage, state.cache);
   }
 
@@ -79,6 +87,23 @@ export class Watch extends Construct {
       periods: 5,
     });
   }
+}
+
+/** Percent of the requests that a rate rule was asked about. Without a request there is no rate. */
+function denialRate(): MathExpression {
+  const of = (result: string): [string, Metric] => [
+    result,
+    new Metric({
+      namespace: 'Weir',
+      metricName: 'rate_limit_requests_total',
+      dimensionsMap: { service: 'admit', result },
+      statistic: 'Sum',
+      period: minute,
+    }),
+  ];
+  const usingMetrics = Object.fromEntries(['allowed', 'denied', 'failed_open'].map(of));
+  const all = 'FILL(allowed, 0) + FILL(denied, 0) + FILL(failed_open, 0)';
+  return new MathExpression({ expression: `100 * FILL(denied, 0) / (${all})`, usingMetrics, period: minute });
 }
 
 /** Given-up messages that meant something: a task that is sent again or has failed, or a body nobody can read. */

@@ -328,7 +328,9 @@ export type MetricName =
   | 'reconcile_mended_total'
   | 'burials_total'
   | 'deliveries_total'
-  | 'failed_open_total';
+  | 'failed_open_total'
+  | 'rate_limit_requests_total'
+  | 'rate_limit_remaining';
 
 /** What waits in SQS, by pool. `deferred`: messages that are invisible, which are those that run and those that come back later. */
 export type Queues = {

@@ -18,7 +18,7 @@ export function rateGuard(deps: RateDeps & { readonly weir: Weir }, on: 'reads' 
   const rules = rulesOn(deps.weir.rates, on);
   if (rules.length === 0) return (route) => route;
   return (route) => async (event) => {
-    const checked = await checkRates(deps, rules, askerOf(event));
+    const checked = await checkRates(deps, rules, askerOf(event), on);
     switch (checked.kind) {
       case 'passed': {
         const answer = await route(event);

@@ -7,6 +7,7 @@ import { type EpochMs, second } from '../domain/time.ts';
 import { unreachable } from '../domain/unreachable.ts';
 import { Unavailable } from '../ports.ts';
 import type { Admission, AdmitRequest, Asking, Named, Submission } from './admission.ts';
+import { countRates } from './count-rates.ts';
 import { type Claimed, create } from './create.ts';
 import type { AdmitDeps, Deps } from './deps.ts';
 import { awaitCreation, judgeNamed } from './duplicate.ts';
@@ -116,13 +117,18 @@ async function ask(
   });
   switch (reply.kind) {
     case 'admitted':
+      countRates(deps.metrics, task.api, reply.rates);
       return create(deps, asked, { claim, reply, replaces, begunAt });
     case 'duplicate':
       if (reply.creating) return (await awaitCreation(deps, asked, reply.taskId)) ?? { kind: 'creating' };
       return (await judgeNamed(deps, asked, reply)) ?? { kind: 'replace', taskId: reply.taskId };
     case 'rejected':
       return (await answerOf(deps, asked)) ?? reject(deps, asked, reply);
-    case 'rate_limited':
+    case 'rate_limited': {
+      const known = await answerOf(deps, asked);
+      if (known === undefined) countRates(deps.metrics, task.api, reply.rates, reply.short);
+      return known ?? reply;
+    }
     case 'too_costly':
       return (await answerOf(deps, asked)) ?? reply;
     case 'paused':

@@ -1,6 +1,7 @@
 import type { RateReply } from '../domain/gate-replies.ts';
 import { type Asker, asksOf, type RateRule } from '../domain/rates.ts';
 import { Unavailable } from '../ports.ts';
+import { countFailedOpen, countRates } from './count-rates.ts';
 import type { Deps } from './deps.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 
@@ -13,15 +14,27 @@ export type Checked = RateReply | { readonly kind: 'failed_open' | 'unavailable'
 export const rateDeadlineMs = 50;
 
 /**
- * Lets a request of a route through that rate rules guard alone, or says what stands in its way. It never waits long for Redis: past the deadline, or at
+ * Lets a request of a route (`endpoint` in what is counted) through that rate rules guard alone, or says what stands in its way. It never waits long for Redis: past the deadline, or at
  * once while the breaker is open, each rule's own policy decides. Throws on anything but an outage: a bug is no reason to let everybody through.
  */
-export async function checkRates(deps: RateDeps, rules: readonly RateRule[], asker: Asker): Promise<Checked> {
+export async function checkRates(
+  deps: RateDeps,
+  rules: readonly RateRule[],
+  asker: Asker,
+  endpoint: string,
+): Promise<Checked> {
   const reply = await ask(deps, rules, asker);
+  if (reply?.kind === 'passed') countRates(deps.metrics, endpoint, reply.rates);
+  if (reply?.kind === 'rate_limited') countRates(deps.metrics, endpoint, reply.rates, reply.short);
   if (reply !== undefined) return reply;
   const closed = rules.filter(({ whenUnavailable }) => whenUnavailable === 'refuse');
   if (closed.length > 0) return { kind: 'unavailable' };
   for (const { name } of rules) deps.metrics.count('failed_open_total', 1, { rule: name });
+  countFailedOpen(
+    deps.metrics,
+    endpoint,
+    rules.map(({ name }) => name),
+  );
   return { kind: 'failed_open' };
 }
 

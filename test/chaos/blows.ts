@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StackState } from '../../local/state-file.ts';
 import type { Blow, ServiceBlow } from './dice.ts';
 import { loseMessages, loseRedis } from './losses.ts';
-import type { Relay, ServiceName } from './proxy/call.ts';
+import type { ServiceName } from './proxy/call.ts';
+import type { Relays } from './proxy/relays.ts';
 
 /** From the moment a service was struck until it was whole again. */
 export type Outage = { readonly service: ServiceName; readonly kind: Blow['kind']; readonly at: number; until: number };
@@ -16,10 +17,10 @@ export class Blows {
   readonly killed = new Map<number, number>();
   readonly outages: Outage[] = [];
   readonly #state: () => StackState;
-  readonly #relays: Readonly<Record<ServiceName, Relay>>;
+  readonly #relays: Pick<Relays, 'cut'>;
   readonly #frozen = new Set<number>();
 
-  constructor(state: () => StackState, relays: Readonly<Record<ServiceName, Relay>>) {
+  constructor(state: () => StackState, relays: Pick<Relays, 'cut'>) {
     this.#state = state;
     this.#relays = relays;
   }
@@ -57,7 +58,7 @@ export class Blows {
     if (pid === undefined) return false;
     switch (blow.kind) {
       case 'cut':
-        this.#relays[victim].cut();
+        this.#relays.cut(victim);
         return true;
       case 'lose':
         return victim === 'redis' ? loseRedis(this.#state()) : loseMessages(this.#state());

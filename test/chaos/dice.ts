@@ -3,7 +3,7 @@ import { type Place, points } from './points.ts';
 import type { ServiceName } from './proxy/call.ts';
 import { leaseMs } from './times.ts';
 
-/** A frozen process goes on after `ms`; with `overtaken` as soon as another attempt of its task has started, and then at the latest. */
+/** A frozen process goes on after `ms`; with `overtaken` as soon as another attempt of its task has started, after `ms` at the latest. */
 export type FunctionBlow =
   | { readonly kind: 'kill'; readonly victim: 'function' }
   | { readonly kind: 'freeze'; readonly victim: 'function'; readonly ms: number; readonly overtaken?: true };

@@ -41,7 +41,7 @@ export async function openField(options: Omit<StandOptions, 'watch'>): Promise<F
     },
   };
   const stand = await startStand({ ...options, watch });
-  blows = new Blows(stand.stack.state, stand.proxies);
+  blows = new Blows(stand.stack.state, stand.relays);
   return { stand, strikes, witness, blows, struck };
 }
 

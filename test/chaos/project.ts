@@ -2,6 +2,9 @@ import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { heartbeatMs, leaseMs, pending, resendAgeMs, running, startWindowMs } from './times.ts';
 
+/** The name of the deployment, in the names of its functions and keys. */
+export const stage = process.env.WEIR_STAGE ?? 'main';
+
 const copied = ['cdk.json', 'package.json', 'package-lock.json', 'tsconfig.json', 'lib', 'functions', 'infra', 'tasks'];
 
 /**

@@ -4,6 +4,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { StackState } from '../../local/state-file.ts';
 import type { Verdict } from './check.ts';
 import { checkLeases } from './check-leases.ts';
+import { stage } from './project.ts';
 import { takeSnapshot } from './snapshot.ts';
 import type { Stand } from './stand.ts';
 import { seatGraceMs } from './times.ts';
@@ -41,7 +42,6 @@ async function runAhead({ stack, projectDir }: Stand): Promise<number> {
   const source = await load<{ default: Parameters<Config['checkConfig']>[0] }>('weir.config.ts');
   const weir = checkConfig(source.default, process.env);
   const now = () => toEpochMs(Date.now() + seatGraceMs + 1_000);
-  const stage = process.env.WEIR_STAGE ?? 'main';
   const state = stack.state();
   const connection = await openRedis(load, state);
   const { redisGate } = await load<Gate>('lib/adapters/redis/gate.ts');

@@ -30,9 +30,9 @@ export class Tally {
     return this.#at(point, 'function killed');
   }
 
-  /** Services that were killed or frozen; connections that were cut do not count. */
+  /** Services that were killed or frozen; connections that were cut and data that was lost do not count. */
   get serviceBlows(): number {
-    return [...this.services].reduce((sum, [what, count]) => sum + (what.endsWith(' cut') ? 0 : count), 0);
+    return [...this.services].reduce((sum, [what, count]) => sum + (/ (killed|frozen)$/.test(what) ? count : 0), 0);
   }
 
   table(): string[] {

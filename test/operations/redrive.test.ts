@@ -146,7 +146,10 @@ describe('many', () => {
     expect(await system.deps.records.readRedrive()).toBeUndefined();
     expect(await startRedrive(system.deps, { ...request, filter })).toMatchObject({ kind: 'started', matched: 230 });
     expect(await startRedrive(system.deps, { ...request, filter })).toMatchObject({ kind: 'running' });
-    expect(await continueRedrive(system.deps, soon(system))).toBe(230);
+    let redriven = 0;
+    while ((await system.deps.records.readRedrive())?.status === 'running')
+      redriven += await continueRedrive(system.deps, soon(system));
+    expect(redriven).toBe(230);
     expect(await system.deps.records.readRedrive()).toMatchObject({ status: 'done', redriven: 230, joined: 0 });
     expect(await startRedrive(system.deps, { ...request, filter })).toMatchObject({
       matched: 0,

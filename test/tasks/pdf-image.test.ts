@@ -5,7 +5,7 @@ import { createDeflate } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { jpeg, orientedJpeg, pngOf, pngPacked } from './build-image.ts';
 import { lookInto, placed } from './look-into-pdf.ts';
-import { makePdf, readPdf } from './read-pdf.ts';
+import { makeHere, makePdf, readPdf } from './read-pdf.ts';
 
 const density = (perMetre: number, unit = 1) =>
   Buffer.from([0, 0, ...[perMetre >> 8, perMetre & 255], 0, 0, perMetre >> 8, perMetre & 255, unit]);
@@ -61,7 +61,7 @@ test.each([
     [14_400, 144],
   ],
 ] as const)('gives a %s its size', async (_, source, mediaType, pageSize, [width, height]) => {
-  const { bytes } = await makePdf(source, mediaType, pageSize === undefined ? {} : { pageSize });
+  const bytes = await makeHere(source, mediaType, pageSize === undefined ? {} : { pageSize });
   const [page] = (await lookInto(bytes)).pages;
   expect(page?.width).toBeCloseTo(width, 1);
   expect(page?.height).toBeCloseTo(height, 1);
@@ -77,7 +77,7 @@ test.each([
   [7, 'lower right', 'upper right'],
   [8, 'lower left', 'upper left'],
 ])('stands a JPEG of orientation %i upright', async (orientation, red, green) => {
-  const { bytes } = await makePdf(orientedJpeg(orientation), 'image/jpeg');
+  const bytes = await makeHere(orientedJpeg(orientation), 'image/jpeg');
   const [page = { width: 0, height: 0, transforms: [] }] = (await lookInto(bytes)).pages;
   const corner = (x: number, y: number) => {
     const [left, up] = placed(page.transforms, x, y);
@@ -122,7 +122,7 @@ test.each([
     [255, 0, 0, 0, 255, 0, 0, 255, 0, 255, 0, 0],
   ],
 ] as const)('keeps the colours and the transparency of a PNG with %s', async (_, form, unpacked, colours) => {
-  const { bytes } = await makePdf(pngOf(form as never, Buffer.from(unpacked)), 'image/png');
+  const bytes = await makeHere(pngOf(form as never, Buffer.from(unpacked)), 'image/png');
   const [picture] = (await lookInto(bytes)).pages[0]?.pictures ?? [];
   // Three parts a pixel, or four with its transparency.
   expect([...(picture?.data ?? [])]).toEqual(colours);
@@ -169,7 +169,7 @@ test.each([
     'unsupported_image',
   ],
 ] as const)('fails for good on %s', async (_, bytes, mediaType, code) => {
-  await expect(makePdf(bytes as Uint8Array, mediaType)).rejects.toMatchObject({
+  await expect(makeHere(bytes as Uint8Array, mediaType)).rejects.toMatchObject({
     name: 'TaskError',
     code,
     retryable: false,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { lookInto } from './look-into-pdf.ts';
-import { makePdf, readPdf, textsOf } from './read-pdf.ts';
+import { makeHere, makePdf, textsHere } from './read-pdf.ts';
 
-const printed = async (text: string) => textsOf(await readPdf((await makePdf(text, 'text/markdown')).bytes)).join('\f');
+const printed = async (text: string) => (await textsHere(await makeHere(text, 'text/markdown'))).join('\f');
 
 test.each([
   [
@@ -35,7 +35,7 @@ test.each([
 });
 
 test('sets headings, emphasis and code in faces of their own', async () => {
-  const { bytes } = await makePdf('# H\n\nr **b** *i* ***bi*** `m`', 'text/markdown');
+  const bytes = await makeHere('# H\n\nr **b** *i* ***bi*** `m`', 'text/markdown');
   const names =
     Buffer.from(bytes)
       .toString('latin1')
@@ -52,7 +52,7 @@ test('sets headings, emphasis and code in faces of their own', async () => {
 
 test('links lead to the web and nowhere else', async () => {
   const source = '[a](https://weir.test/x) [b](javascript:alert(1)) [c](file:///etc/passwd) [d](mailto:a@weir.test)';
-  const { bytes } = await makePdf(source, 'text/markdown');
+  const bytes = await makeHere(source, 'text/markdown');
   const links = Buffer.from(bytes)
     .toString('latin1')
     .match(/\/URI \(([^)]*)\)/g);
@@ -60,7 +60,7 @@ test('links lead to the web and nowhere else', async () => {
 });
 
 test('begins a page at its margin, and leaves space above a heading', async () => {
-  const { pages } = await lookInto((await makePdf('# One\n\n# Two', 'text/markdown')).bytes);
+  const { pages } = await lookInto(await makeHere('# One\n\n# Two', 'text/markdown'));
   const bases = pages[0]?.texts.map(({ base }) => base) ?? [];
   const first = 841.89 - 56 - 22 * 1.02;
   expect(bases).toHaveLength(2);
@@ -69,8 +69,8 @@ test('begins a page at its margin, and leaves space above a heading', async () =
 });
 
 test('keeps a heading with what follows it', async () => {
-  const { bytes } = await makePdf(`${'line\n\n'.repeat(34)}### Heading\n\ntext`, 'text/markdown');
-  const pages = textsOf(await readPdf(bytes));
+  const bytes = await makeHere(`${'line\n\n'.repeat(34)}### Heading\n\ntext`, 'text/markdown');
+  const pages = await textsHere(bytes);
   expect(pages).toHaveLength(2);
   expect(pages[1]).toBe('Heading\ntext');
 });
@@ -88,6 +88,6 @@ test.each([
 });
 
 test('fetches no picture', async () => {
-  const { pages } = await lookInto((await makePdf('![x](http://127.0.0.1:1/x.png)', 'text/markdown')).bytes);
+  const { pages } = await lookInto(await makeHere('![x](http://127.0.0.1:1/x.png)', 'text/markdown'));
   expect(pages).toMatchObject([{ pictures: [] }]);
 });

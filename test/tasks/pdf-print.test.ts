@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import pdf from '../../tasks/pdf.ts';
 import { lookInto } from './look-into-pdf.ts';
-import { convert, makePdf, readPdf, textsOf } from './read-pdf.ts';
+import { convert, makeHere, makePdf, textsHere } from './read-pdf.ts';
 
-const printed = async (text: string, form: 'text/plain' | 'text/markdown' = 'text/plain') =>
-  textsOf(await readPdf((await makePdf(text, form)).bytes));
+const printed = async (text: string) => textsHere(await makeHere(text, 'text/plain'));
 
 test.each([
   ['Latin', 'Zwölf große Boxkämpfer jagen Viktor quer über den Deich: fi ffl, naïve, Łódź'],
@@ -25,13 +24,13 @@ test('composes letters from their parts, ends lines one way and leaves out what 
 
 test('shows what no font has as � and counts it', async () => {
   const { bytes } = await makePdf('ok ไทย न ok \u{1f9ff}', 'text/plain');
-  expect(textsOf(await readPdf(bytes))).toEqual(['ok ��� � ok �']);
+  expect(await textsHere(bytes)).toEqual(['ok ��� � ok �']);
   expect((await lookInto(bytes)).info).toMatchObject({ Custom: { ReplacedCharacters: '5' } });
 });
 
 test('embeds only the letters that are used', async () => {
-  expect((await makePdf('short', 'text/plain')).bytes.length).toBeLessThan(20_000);
-  expect((await makePdf('漢字と한글', 'text/plain')).bytes.length).toBeLessThan(60_000);
+  expect((await makeHere('short', 'text/plain')).length).toBeLessThan(20_000);
+  expect((await makeHere('漢字と한글', 'text/plain')).length).toBeLessThan(60_000);
 });
 
 test('sets 80 letters to the line of an A4 page, breaks between words, and cuts what is longer than a line', async () => {
@@ -70,7 +69,7 @@ test('aligns a line of Hebrew to the right and keeps its words, numbers and Engl
 });
 
 test('ends each line of Hebrew at the right margin', async () => {
-  const { bytes } = await makePdf('מילה ארוכה  '.repeat(20), 'text/plain');
+  const bytes = await makeHere('מילה ארוכה  '.repeat(20), 'text/plain');
   const { texts = [], width = 0 } = (await lookInto(bytes)).pages[0] ?? {};
   const ends = texts.map(({ right }) => right).filter((right) => right > width - 70);
   expect(ends.length).toBeGreaterThan(2);
@@ -82,7 +81,7 @@ test.each([
   ['直 か', ['NotoSansJP-Regular']],
   ['直 가', ['NotoSansKR-Regular']],
 ])('draws %s as its language does', async (text, fonts) => {
-  const { bytes } = await makePdf(text, 'text/plain');
+  const bytes = await makeHere(text, 'text/plain');
   const names =
     Buffer.from(bytes)
       .toString('latin1')

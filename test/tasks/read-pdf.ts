@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ResultFile, type TaskContext, type TaskFile } from '../../lib/task.ts';
+import { type Order, perform, type Wish } from '../../tasks/pdf/job.ts';
 import type { PdfText } from '../../tasks/pdf/pages.ts';
 import pdf from '../../tasks/pdf.ts';
 
@@ -38,6 +39,29 @@ export async function makePdf(
   if (!(made instanceof ResultFile) || made.source.bytes === undefined) throw new Error('expected a file');
   if (made.source.mediaType !== 'application/pdf') throw new Error('expected a PDF');
   return { bytes: made.source.bytes, name: made.source.name };
+}
+
+/** The same without a thread, which takes most of the time: for what the thread has no part in. */
+export async function makeHere(
+  source: Uint8Array | string,
+  mediaType: 'image/png' | 'image/jpeg' | 'text/plain' | 'text/markdown',
+  { title, pageSize }: Partial<Wish> = {},
+): Promise<Uint8Array> {
+  const [bytes, wish] = [new Uint8Array(Buffer.from(source)), { title, pageSize }];
+  const form = mediaType === 'text/markdown' ? 'markdown' : 'plain';
+  const order: Order = mediaType.startsWith('image/')
+    ? { kind: 'frame', bytes, wish }
+    : { kind: 'print', bytes, form, wish };
+  const made = await perform(order, () => undefined);
+  if (made.kind !== 'pdf') throw new Error('expected a PDF');
+  return made.bytes;
+}
+
+/** The text of each page, read without a thread. */
+export async function textsHere(bytes: Uint8Array): Promise<string[]> {
+  const made = await perform({ kind: 'read', bytes: new Uint8Array(bytes), ranges: [{ first: 1 }] }, () => undefined);
+  if (made.kind !== 'text') throw new Error('expected text');
+  return textsOf(made.text);
 }
 
 /** The text of each page. */
