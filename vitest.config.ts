@@ -23,7 +23,8 @@ export default defineConfig({
           name: 'service',
           include: ['test/{adapters,heart,operations,race,tasks,walk}/**/*.test.ts'],
           globalSetup: 'test/support/servers.ts',
-          testTimeout: 60_000,
+          // Far above what they take: a machine under load is no failure.
+          testTimeout: 180_000,
           hookTimeout: 60_000,
         },
       },
