@@ -5,7 +5,9 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      { test: { name: 'unit', include: ['test/{domain,http,config,protocol}/**/*.test.ts'] } },
+      {
+        test: { name: 'unit', include: ['test/{domain,http,config,protocol}/**/*.test.ts'], testTimeout: 60_000 },
+      },
       {
         test: {
           name: 'infra',
