@@ -1,15 +1,9 @@
-import {
-  ConditionalCheckFailedException,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  TransactionCanceledException,
-  TransactWriteItemsCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, TransactionCanceledException, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
-import { toEpochMs } from '../../domain/time.ts';
 import type { LimitsVersion, Records } from '../../ports.ts';
+import { moment } from './item.ts';
+import { getItem, putIf } from './one-item.ts';
 
 const epochItem = z.object({ epoch: z.int() });
 const limitsItem = z.object({
@@ -19,7 +13,7 @@ const limitsItem = z.object({
     .string()
     .default('{}')
     .transform((text) => JSON.parse(text) as LimitsVersion['paused']),
-  changedAt: z.number().transform(toEpochMs),
+  changedAt: moment,
   changedBy: z.string(),
 });
 
@@ -35,56 +29,36 @@ export function dynamoSettings({
   table: string;
   stage: string;
 }): Settings {
-  const epochKey = { pk: `S#${stage}#0#epoch` };
-  const limitsKey = (version?: number) => ({ pk: `S#${stage}#0#limits${version === undefined ? '' : `#${version}`}` });
-
-  async function get(key: { pk: string }): Promise<Record<string, unknown> | undefined> {
-    const { Item } = await client.send(
-      new GetItemCommand({ TableName: table, Key: marshall(key), ConsistentRead: true }),
-    );
-    return Item && unmarshall(Item);
-  }
+  const epochKey = `S#${stage}#0#epoch`;
+  const limitsKey = (version?: number) => `S#${stage}#0#limits${version === undefined ? '' : `#${version}`}`;
 
   async function readEpoch(): Promise<number | undefined> {
-    const stored = await get(epochKey);
-    return stored && epochItem.parse(stored).epoch;
+    const stored = await getItem(client, table, epochKey);
+    return stored && epochItem.parse(unmarshall(stored)).epoch;
   }
 
-  async function putIf(item: object, condition: string, values?: Record<string, number>): Promise<boolean> {
-    const put = new PutItemCommand({
-      TableName: table,
-      Item: marshall(item),
-      ConditionExpression: condition,
-      ...(values === undefined ? {} : { ExpressionAttributeValues: marshall(values) }),
-    });
-    try {
-      await client.send(put);
-      return true;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return false;
-      throw error;
-    }
-  }
+  const putEpoch = (epoch: number, condition: string, values?: Record<string, number>) =>
+    putIf(client, table, { pk: epochKey, epoch }, condition, values);
 
   return {
     readEpoch,
-    createEpoch: (epoch) => putIf({ ...epochKey, epoch }, 'attribute_not_exists(pk)'),
+    createEpoch: (epoch) => putEpoch(epoch, 'attribute_not_exists(pk)'),
     async advanceEpoch(epoch) {
-      if (await putIf({ ...epochKey, epoch: epoch + 1 }, 'epoch = :epoch', { ':epoch': epoch })) return true;
+      if (await putEpoch(epoch + 1, 'epoch = :epoch', { ':epoch': epoch })) return true;
       // A repeat after a lost reply finds its own work; whoever else advanced it held the rebuilder's lock, and so holds it still.
       return (await readEpoch()) === epoch + 1;
     },
     async readLimits(version) {
-      const stored = await get(limitsKey(version));
-      return stored && limitsItem.parse(stored);
+      const stored = await getItem(client, table, limitsKey(version));
+      return stored && limitsItem.parse(unmarshall(stored));
     },
     async writeLimits(limits) {
       const fields = { ...limits, overrides: JSON.stringify(limits.overrides), paused: JSON.stringify(limits.paused) };
       const first = limits.version === 1;
-      const put = (key: { pk: string }, ConditionExpression: string, values?: Record<string, number>) => ({
+      const put = (pk: string, ConditionExpression: string, values?: Record<string, number>) => ({
         Put: {
           TableName: table,
-          Item: marshall({ ...key, ...fields }),
+          Item: marshall({ pk, ...fields }),
           ConditionExpression,
           ...(values === undefined ? {} : { ExpressionAttributeValues: marshall(values) }),
         },

@@ -1,17 +1,12 @@
-import {
-  ConditionalCheckFailedException,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { toTaskId } from '../../domain/task-id.ts';
-import { type EpochMs, second, toEpochMs } from '../../domain/time.ts';
+import { type EpochMs, second } from '../../domain/time.ts';
 import type { DeadKey, Records, RedriveJob, Unreadable } from '../../ports.ts';
 import { createTask } from './create.ts';
-import { deadShard, deadShards, readTaskKey, ttl } from './item.ts';
+import { deadShard, deadShards, moment, readTaskKey, ttl } from './item.ts';
+import { getItem, putIf } from './one-item.ts';
 import { readMerged } from './pages.ts';
 import { transition } from './transition.ts';
 
@@ -28,7 +23,6 @@ type DeadLetterRecords = Pick<
 >;
 
 const indexKey = z.object({ pk: z.string() });
-const moment = z.number().transform(toEpochMs);
 const unreadable = z.object({
   id: z.string(),
   queue: z.string(),
@@ -76,30 +70,11 @@ export function dynamoDeadLetters({
   now: () => EpochMs;
 }): DeadLetterRecords {
   let counted: { readonly until: number; readonly count: ReturnType<Records['countDead']> } | undefined;
-  const jobKey = { pk: `S#${stage}#0#redrive` };
+  const jobKey = `S#${stage}#0#redrive`;
 
-  async function get(key: { pk: string }): Promise<Record<string, unknown> | undefined> {
-    const { Item } = await client.send(
-      new GetItemCommand({ TableName: table, Key: marshall(key), ConsistentRead: true }),
-    );
-    return Item && unmarshall(Item);
-  }
-
-  async function putIf(item: object, condition: string, values?: object): Promise<boolean> {
-    try {
-      await client.send(
-        new PutItemCommand({
-          TableName: table,
-          Item: marshall(item, { removeUndefinedValues: true }),
-          ConditionExpression: condition,
-          ...(values === undefined ? {} : { ExpressionAttributeValues: marshall(values) }),
-        }),
-      );
-      return true;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return false;
-      throw error;
-    }
+  async function readRedrive(): Promise<RedriveJob | undefined> {
+    const stored = await getItem(client, table, jobKey);
+    return stored && job.parse(unmarshall(stored));
   }
 
   /** Up to a megabyte of keys of each shard. */
@@ -150,31 +125,23 @@ export function dynamoDeadLetters({
         deadShard: deadShard(message.id),
         ttl: ttl(message.expiresAt),
       };
-      await putIf({ ...message, ...place }, 'attribute_not_exists(pk)');
+      await putIf(client, table, { ...message, ...place }, 'attribute_not_exists(pk)');
     },
     async readUnreadable(id): Promise<Unreadable | undefined> {
-      const stored = await get({ pk: unreadablePrefix + id });
-      const read = stored && unreadable.parse(stored);
+      const stored = await getItem(client, table, unreadablePrefix + id);
+      const read = stored && unreadable.parse(unmarshall(stored));
       return read !== undefined && read.expiresAt > now() ? read : undefined;
     },
-    async readRedrive(): Promise<RedriveJob | undefined> {
-      const stored = await get(jobKey);
-      return stored && job.parse(stored);
-    },
+    readRedrive,
     async writeRedrive(next, seen) {
-      const item = { ...jobKey, ...next, filter: JSON.stringify(next.filter) };
+      const item = { pk: jobKey, ...next, filter: JSON.stringify(next.filter) };
       const written = await (seen === undefined
-        ? putIf(item, 'attribute_not_exists(pk)')
-        : putIf(item, 'id = :id AND changes = :changes', { ':id': seen.id, ':changes': seen.changes }));
+        ? putIf(client, table, item, 'attribute_not_exists(pk)')
+        : putIf(client, table, item, 'id = :id AND changes = :changes', { ':id': seen.id, ':changes': seen.changes }));
       if (written) return true;
       // A repeat after a lost reply finds its own work.
-      const stored = await get(jobKey);
-      return (
-        stored !== undefined &&
-        stored.id === next.id &&
-        stored.changes === next.changes &&
-        stored.status === next.status
-      );
+      const stored = await readRedrive();
+      return stored?.id === next.id && stored.changes === next.changes && stored.status === next.status;
     },
   };
 }

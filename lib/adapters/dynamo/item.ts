@@ -22,7 +22,8 @@ export function readTaskKey(pk: string): TaskKey {
   return { tenant: pk.slice(2, at), id: toTaskId(pk.slice(at + 1)) };
 }
 
-const moment = z.number().transform(toEpochMs);
+/** As items hold one. */
+export const moment = z.number().transform(toEpochMs);
 const item = z.object({
   tenant: z.string(),
   id: z.string().transform(toTaskId),

@@ -1,8 +1,15 @@
-import { BatchGetItemCommand, type DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { BatchGetItemCommand, type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { toTaskId } from '../../domain/task-id.ts';
-import { type End, type Outcome, openStatuses, type TaskRecord, withoutOldResult } from '../../domain/task-record.ts';
+import {
+  type End,
+  type Outcome,
+  openStatuses,
+  type TaskRecord,
+  type TaskStatus,
+  withoutOldResult,
+} from '../../domain/task-record.ts';
 import type { EpochMs } from '../../domain/time.ts';
 import type { AttemptKey, Cursor, Records } from '../../ports.ts';
 import { bounded } from '../outage.ts';
@@ -10,6 +17,7 @@ import { dynamoSettings } from './cell-settings.ts';
 import { createTask } from './create.ts';
 import { dynamoDeadLetters } from './dead-letters.ts';
 import { deadShard, type Item, ownShard, readTaskKey, shards, taskKey, toRecord } from './item.ts';
+import { getItem } from './one-item.ts';
 import { readMerged } from './pages.ts';
 import { type Transition, transition } from './transition.ts';
 
@@ -27,13 +35,6 @@ export type DynamoOptions = {
 
 /** DynamoDB behind the `Records` port; docs/protocol.md says why each condition is as it is. */
 export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Records {
-  async function get(key: { pk: string }) {
-    const { Item } = await client.send(
-      new GetItemCommand({ TableName: table, Key: marshall(key), ConsistentRead: true }),
-    );
-    return Item;
-  }
-
   const write = (key: Parameters<typeof transition>[2], change: Transition) => transition(client, table, key, change);
 
   async function queryOpen(condition: string, values: Record<string, string | number>, cursor: Cursor | undefined) {
@@ -54,12 +55,12 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
   const records: Records = {
     shards,
     async read(key) {
-      const stored = await get({ pk: taskKey(key) });
+      const stored = await getItem(client, table, taskKey(key));
       const record = stored && toRecord(stored);
       return record !== undefined && record.expiresAt > now() ? withoutOldResult(record, now()) : undefined;
     },
     async readDedup(dedupKey) {
-      const stored = await get({ pk: dedupKey });
+      const stored = await getItem(client, table, dedupKey);
       const parsed = stored && dedupItem.parse(unmarshall(stored));
       return parsed !== undefined && parsed.expiresAt > now() ? parsed : undefined;
     },
@@ -83,10 +84,7 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
         ...ending(outcome.kind, end, outcomeOf(outcome, key)),
         when: running(key),
         isOwn: (record) =>
-          record.attempt === key.attempt &&
-          record.holder === key.holder &&
-          record.status === outcome.kind &&
-          record.finishedAt === end.finishedAt,
+          record.attempt === key.attempt && record.holder === key.holder && endsSo(outcome.kind, end)(record),
       }),
     requeue: (key, why, { runAt, deadline }) =>
       write(key, {
@@ -100,14 +98,12 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
       write(key, {
         ...ending('expired', end),
         when: { status: 'queued', deadline: key.deadline },
-        isOwn: ({ status, finishedAt }) => status === 'expired' && finishedAt === end.finishedAt,
       }),
     cancel: (key, end, dueAt) =>
       write(key, {
         ...ending('cancelled', end, { dueAt }),
         when: { status: openStatuses },
         remove: [],
-        isOwn: ({ status, finishedAt }) => status === 'cancelled' && finishedAt === end.finishedAt,
       }),
     bury: (key, send, dueAt) =>
       write(key, {
@@ -120,7 +116,6 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
       write(key, {
         ...ending('failed', end, { error, deadShard: deadShard(key.id), burials: key.burials + 1 }),
         when: { status: 'queued', burials: key.burials },
-        isOwn: ({ status, finishedAt }) => status === 'failed' && finishedAt === end.finishedAt,
       }),
     async lookAgain(key, status, dueAt) {
       await write(key, { when: { status, openShard: true }, set: { dueAt } });
@@ -177,13 +172,20 @@ function readable(stored: Item): TaskRecord | undefined {
 }
 
 /** The last write of a task. It leaves the index of open tasks, unless somebody is to be told of its end: then it is due until that is done. */
-function ending(status: string, { finishedAt, callbackUrl }: End, set: Record<string, unknown> = {}) {
+function ending(status: TaskStatus, end: End, set: Record<string, unknown> = {}) {
+  const { finishedAt, callbackUrl } = end;
   const tell = { dueAt: finishedAt, delivery: { status: 'pending', attempts: 0 } };
   return {
     set: { status, finishedAt, ...(callbackUrl === undefined ? {} : tell), ...set },
     add: { revision: 1 },
     remove: callbackUrl === undefined ? ['openShard'] : [],
+    isOwn: endsSo(status, end),
   };
+}
+
+/** A repeat after a lost reply finds its own last write by the moment it named. */
+function endsSo(status: TaskStatus, { finishedAt }: End): NonNullable<Transition['isOwn']> {
+  return (record) => record.status === status && record.finishedAt === finishedAt;
 }
 
 function outcomeOf(outcome: Outcome, { id }: AttemptKey): Record<string, unknown> {

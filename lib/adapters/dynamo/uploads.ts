@@ -2,22 +2,21 @@ import {
   ConditionalCheckFailedException,
   DeleteItemCommand,
   type DynamoDBClient,
-  GetItemCommand,
   PutItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
-import { addMs, day, toEpochMs } from '../../domain/time.ts';
+import { addMs, day } from '../../domain/time.ts';
 import type { Declared, Upload, UploadKey } from '../../domain/upload.ts';
 import type { Uploads } from '../../ports.ts';
 import { bounded } from '../outage.ts';
-import { type Item, ttl } from './item.ts';
+import { moment, ttl } from './item.ts';
+import { getItem } from './one-item.ts';
 
 /** An upload's item stays for a day after its end, to say that it has expired. */
 const epitaphMs = day;
 
-const moment = z.number().transform(toEpochMs);
 const upload = z.object({
   tenant: z.string(),
   id: z.string(),
@@ -34,10 +33,6 @@ const content = z.object({ id: z.string(), key: z.string(), keptUntil: moment.op
 
 /** DynamoDB behind the `Uploads` port: an item per upload, and one per tenant, hash and size that says where those bytes are. */
 export function dynamoUploads(client: DynamoDBClient, table: string): Uploads {
-  async function get(pk: string): Promise<Item | undefined> {
-    const input = { TableName: table, Key: marshall({ pk }), ConsistentRead: true };
-    return (await client.send(new GetItemCommand(input))).Item;
-  }
   const put = (whole: Record<string, unknown>) =>
     client.send(new PutItemCommand({ TableName: table, Item: marshall(whole, { removeUndefinedValues: true }) }));
 
@@ -46,7 +41,7 @@ export function dynamoUploads(client: DynamoDBClient, table: string): Uploads {
       await put({ pk: uploadKey(made), ...made, ttl: ttl(addMs(made.expiresAt, epitaphMs)) });
     },
     async read(key: UploadKey) {
-      const stored = await get(uploadKey(key));
+      const stored = await getItem(client, table, uploadKey(key));
       return stored && upload.parse(unmarshall(stored));
     },
     async keep(key, { now, keptUntil }) {
@@ -72,7 +67,7 @@ export function dynamoUploads(client: DynamoDBClient, table: string): Uploads {
       return Attributes && upload.parse(unmarshall(Attributes));
     },
     async readContent(tenant, declared) {
-      const stored = await get(contentKey(tenant, declared));
+      const stored = await getItem(client, table, contentKey(tenant, declared));
       return stored && content.parse(unmarshall(stored));
     },
     async writeContent(tenant, declared, { id, key, keptUntil }, expiresAt) {
