@@ -126,6 +126,23 @@ export type Delivery = {
   readonly problem?: string | undefined;
 };
 
+/** What a task is as soon as it is admitted: it waits, and its first message is sent at once. */
+export function justAdmitted({
+  now,
+  deadline,
+  epoch,
+}: Record<'now' | 'deadline', EpochMs> & { readonly epoch: number }) {
+  return {
+    ...{ status: 'queued', attempt: 0, failures: 0, lostLeases: 0, burials: 0 },
+    ...{ deadline, dueAt: now, sends: 1, revision: 1, epoch, createdAt: now },
+  } as const satisfies Partial<TaskRecord>;
+}
+
+/** A cancelled task's handler goes on until its next heartbeat: until then its slot is taken, though its seat is not. */
+export function mayStillRun(record: TaskRecord): record is TaskRecord & { readonly holder: string } {
+  return record.status === 'cancelled' && record.holder !== undefined;
+}
+
 /** How an attempt or a task ends, as written by `finish`. `dead`: given up after repeats, so it is a dead letter that an operator may redrive. */
 export type Outcome =
   | {

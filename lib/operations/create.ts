@@ -4,7 +4,7 @@ import type { AdmitReply } from '../domain/gate-replies.ts';
 import { createDeadlineMs } from '../domain/protocol.ts';
 import type { RateAsk } from '../domain/rates.ts';
 import type { TaskId } from '../domain/task-id.ts';
-import type { StoredFile, TaskRecord } from '../domain/task-record.ts';
+import { justAdmitted, type StoredFile, type TaskRecord } from '../domain/task-record.ts';
 import type { TierUse } from '../domain/tiers.ts';
 import { addMs, type EpochMs } from '../domain/time.ts';
 import { type Claim, Unavailable } from '../ports.ts';
@@ -99,17 +99,8 @@ function newRecord(
     id: claim.id,
     api: asked.task.api,
     pool: asked.task.pool,
-    status: 'queued',
-    attempt: 0,
-    failures: 0,
-    lostLeases: 0,
-    burials: 0,
-    deadline: reply.deadline,
-    dueAt: reply.now,
+    ...justAdmitted(reply),
     ...(measured === undefined ? {} : { expectedBy: addMs(reply.now, measured.p90) }),
-    sends: 1,
-    revision: 1,
-    epoch: reply.epoch,
     permits: claim.permits,
     tiers: claim.tiers,
     ...(charges.length === 0 ? {} : { charges }),
@@ -121,7 +112,6 @@ function newRecord(
     dedupKey: asked.dedupKey,
     fingerprint: asked.fingerprint,
     reuseMs: asked.task.dedup.windowMs,
-    createdAt: reply.now,
     expiresAt: addMs(reply.now, deps.weir.times.keepMs),
     callbackUrl: asked.content.options.callbackUrl,
   };

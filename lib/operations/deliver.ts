@@ -1,6 +1,6 @@
 import { mostDeliveryTries, nextTry } from '../domain/delivery-schedule.ts';
 import { skewMs } from '../domain/protocol.ts';
-import type { Delivery, TaskRecord } from '../domain/task-record.ts';
+import { type Delivery, mayStillRun, type TaskRecord } from '../domain/task-record.ts';
 import { addMs, type EpochMs } from '../domain/time.ts';
 import { unreachable } from '../domain/unreachable.ts';
 import { webhookOf } from '../domain/webhook.ts';
@@ -78,7 +78,7 @@ async function write(deps: DeliverDeps, record: TaskRecord, seen: Delivery, deli
 }
 
 /** A cancelled task whose handler may go on is looked at when its lease is over, whatever becomes of its delivery. */
-function nextDue({ status, holder }: TaskRecord, nextAt: EpochMs | undefined, resendAgeMs: number) {
-  if (status === 'cancelled' && holder !== undefined) return 'keep';
+function nextDue(record: TaskRecord, nextAt: EpochMs | undefined, resendAgeMs: number) {
+  if (mayStillRun(record)) return 'keep';
   return nextAt === undefined ? 'close' : addMs(nextAt, resendAgeMs);
 }

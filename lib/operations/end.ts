@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isTerminal, type TaskRecord } from '../domain/task-record.ts';
+import { isTerminal, mayStillRun, type TaskRecord } from '../domain/task-record.ts';
 import { addMs, type EpochMs } from '../domain/time.ts';
 import type { Deps } from './deps.ts';
 import { releaseEnded } from './release.ts';
@@ -36,7 +36,7 @@ export async function announce(
   try {
     await deps.messages.announce(record, receiverGroup(record));
     // A cancelled task whose handler may go on is due when its lease is over, whatever becomes of the delivery.
-    if (record.status === 'cancelled' && record.holder !== undefined) return true;
+    if (mayStillRun(record)) return true;
     const after = Math.max(deps.clock.now(), record.delivery.nextAt ?? 0) as EpochMs;
     await deps.records.lookAgain(record, record.status, addMs(after, deps.weir.times.resendAgeMs));
     return true;

@@ -1,5 +1,5 @@
 import { seatMarginMs } from '../config.ts';
-import { isTerminal, type TaskRecord } from '../domain/task-record.ts';
+import { isTerminal, mayStillRun, type TaskRecord } from '../domain/task-record.ts';
 import { addMs, second } from '../domain/time.ts';
 import type { Deps } from './deps.ts';
 import { enforceStored } from './limits.ts';
@@ -93,11 +93,6 @@ async function* openTasks({ records }: Pick<Deps, 'records'>): AsyncGenerator<re
       yield read.filter((record) => !isTerminal(record.status) || mayStillRun(record));
     } while (cursor !== undefined);
   }
-}
-
-/** A cancelled task's handler goes on until its next heartbeat: until then its slot is taken, though its seat is not. */
-function mayStillRun({ status, holder }: TaskRecord): boolean {
-  return status === 'cancelled' && holder !== undefined;
 }
 
 function leaseOf({ weir }: Pick<Deps, 'weir'>, record: TaskRecord) {

@@ -14,10 +14,8 @@ const longestHiddenMs = 15 * minute;
 /** However long a handler says its backend needs. */
 const longestRetryMs = day;
 
-export type FinishDeps = EndDeps;
-
 /** One conditional write, then the slots: the outcome never waits for Redis. A failed try goes back to the queue while its budget lasts. */
-export async function finish(deps: FinishDeps, held: Held, task: Task | undefined, ran: Ran): Promise<Worked> {
+export async function finish(deps: EndDeps, held: Held, task: Task | undefined, ran: Ran): Promise<Worked> {
   const { record, key } = held;
   if (task !== undefined && ran.kind === 'failed' && ran.retryable && record.failures + 1 < task.retry.attempts) {
     const again = retryTimes(deps, record.failures, task, ran);
@@ -37,7 +35,7 @@ function outcomeOf(ran: Ran, task: Task | undefined, finishedAt: EpochMs): Outco
 }
 
 /** Full jitter (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), but never before the handler said. */
-function retryTimes({ clock, weir }: FinishDeps, failures: number, { retry }: Task, { retryAfterMs = 0 }: Failed) {
+function retryTimes({ clock, weir }: EndDeps, failures: number, { retry }: Task, { retryAfterMs = 0 }: Failed) {
   const backoffMs = Math.random() * Math.min(retry.longestMs, retry.firstMs * 2 ** failures);
   const afterMs = Math.ceil(Math.max(backoffMs, Math.min(longestRetryMs, retryAfterMs)));
   const runAt = addMs(clock.now(), afterMs);
@@ -46,7 +44,7 @@ function retryTimes({ clock, weir }: FinishDeps, failures: number, { retry }: Ta
 
 /** Back to the queue: the seat is kept, the slots are given back, the same message comes again at `runAt`. */
 async function retry(
-  deps: FinishDeps,
+  deps: EndDeps,
   held: Held,
   { error }: Failed,
   { afterMs, runAt, deadline }: ReturnType<typeof retryTimes>,
@@ -67,7 +65,7 @@ async function retry(
 
 /** Another write came first: a cancel, or an end after this attempt's lease was lost. It stands; this attempt gives back what it still holds. */
 async function refused(
-  deps: FinishDeps,
+  deps: EndDeps,
   { record, key }: Held,
   write: 'finish' | 'retry',
   standing: Held['record'] | undefined,

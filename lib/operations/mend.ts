@@ -1,5 +1,5 @@
 import { mostLostLeases, skewMs } from '../domain/protocol.ts';
-import { endOf, isTerminal, type TaskRecord } from '../domain/task-record.ts';
+import { endOf, isTerminal, mayStillRun, type TaskRecord } from '../domain/task-record.ts';
 import { addMs } from '../domain/time.ts';
 import type { TaskKey } from '../ports.ts';
 import { messageGroup } from './create.ts';
@@ -81,7 +81,7 @@ async function mendRunning(deps: Mending, record: TaskRecord): Promise<Mended | 
  * told. Nothing left to do: it leaves them.
  */
 async function settle(deps: Mending, record: TaskRecord): Promise<Mended | undefined> {
-  if (record.status === 'cancelled' && record.holder !== undefined) {
+  if (mayStillRun(record)) {
     // The seat, where the cancel died before it gave it back: without it the next heartbeat reads the record.
     await releaseEnded(deps, record);
     const lease = await deps.gate.alive({ ...record, nonce: record.holder });

@@ -1,6 +1,7 @@
+import type { AdmitReply } from '../domain/gate-replies.ts';
 import { createDeadlineMs } from '../domain/protocol.ts';
 import type { TaskId } from '../domain/task-id.ts';
-import { judge, type TaskRecord } from '../domain/task-record.ts';
+import { judge, justAdmitted, type TaskRecord } from '../domain/task-record.ts';
 import { tiersOf } from '../domain/tiers.ts';
 import { addMs, type EpochMs } from '../domain/time.ts';
 import { type Claim, Unavailable } from '../ports.ts';
@@ -93,32 +94,20 @@ async function answering(deps: RedriveDeps, dead: TaskRecord, named: TaskId | un
   return record !== undefined && judge(record, deps.clock.now()).kind !== 'replaceable' ? record.id : undefined;
 }
 
-type Admitted = Extract<Awaited<ReturnType<Deps['gate']['admit']>>, { kind: 'admitted' }>;
-
 /** What was asked, as new. */
 function again(
   dead: TaskRecord,
   pool: string,
   { id, permits, tiers }: Claim,
-  { now, deadline, epoch }: Admitted,
+  reply: Extract<AdmitReply, { kind: 'admitted' }>,
   keepMs: number,
 ): TaskRecord {
   const { tenant, api, input, inputDigest, files, dedupKey, fingerprint, reuseMs } = dead;
   return {
     ...{ tenant, id, api, pool, permits, tiers, input, inputDigest, files, dedupKey, fingerprint, reuseMs },
-    status: 'queued',
-    attempt: 0,
-    failures: 0,
-    lostLeases: 0,
-    burials: 0,
-    deadline,
-    dueAt: now,
-    sends: 1,
-    revision: 1,
-    epoch,
-    createdAt: now,
+    ...justAdmitted(reply),
     // A record never outlasts its files.
-    expiresAt: Math.min(addMs(now, keepMs), lastOf(files) ?? Number.POSITIVE_INFINITY) as EpochMs,
+    expiresAt: Math.min(addMs(reply.now, keepMs), lastOf(files) ?? Number.POSITIVE_INFINITY) as EpochMs,
     callbackUrl: dead.callbackUrl,
     redriveOf: dead.id,
   };

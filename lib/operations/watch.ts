@@ -1,7 +1,8 @@
 import { stopGraceMs } from '../domain/protocol.ts';
 import { second } from '../domain/time.ts';
 import type { Deps } from './deps.ts';
-import { type FinishDeps, finish, giveUp } from './finish.ts';
+import type { EndDeps } from './end.ts';
+import { finish, giveUp } from './finish.ts';
 import { type Beating, type HeartbeatDeps, heartbeat, monotonicMs, type Pulse } from './heartbeat.ts';
 import { failure, timedOut } from './ran.ts';
 import type { Held } from './work.ts';
@@ -9,7 +10,7 @@ import type { Held } from './work.ts';
 /** What the handler's side needs beside its grace time to say that an attempt is over. One that is silent for longer cannot speak. */
 const answerMarginMs = second;
 
-export type WatchDeps = HeartbeatDeps & FinishDeps & Pick<Deps, 'exit'>;
+export type WatchDeps = HeartbeatDeps & EndDeps & Pick<Deps, 'exit'>;
 
 /** Moments of `monotonicMs`: when the attempt began, and when its lease was last known to be held. */
 export type Since = { readonly begunAt: number; readonly goodAt: number };
