@@ -1,8 +1,9 @@
-import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import { cursorKey, hookSecret, webhookSecret } from '../domain/signing-keys.ts';
 import { minute } from '../domain/time.ts';
 import type { Signing } from '../ports.ts';
+import { keptSecret } from './kept-secret.ts';
 import { bounded } from './outage.ts';
 
 /** How long a master secret that was read is taken for the current one. */
@@ -30,17 +31,5 @@ function secretMember(
   keepMs: number,
 ): () => Promise<string> {
   const secret = z.object({ [member]: z.string().min(1) });
-  let known: { readonly value: Promise<string>; readonly readAt: number } | undefined;
-  return () => {
-    if (known !== undefined && performance.now() - known.readAt < keepMs) return known.value;
-    const value = client
-      .send(new GetSecretValueCommand({ SecretId: arn }))
-      .then(({ SecretString }) => secret.parse(JSON.parse(SecretString ?? 'null'))[member] ?? '')
-      .catch((error: unknown) => {
-        known = undefined;
-        throw error;
-      });
-    known = { value, readAt: performance.now() };
-    return value;
-  };
+  return keptSecret(client, arn, keepMs, (text) => secret.parse(JSON.parse(text ?? 'null'))[member] ?? '');
 }

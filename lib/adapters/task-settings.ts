@@ -1,6 +1,7 @@
-import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { minute } from '../domain/time.ts';
 import type { TaskSettings } from '../ports.ts';
+import { keptSecret } from './kept-secret.ts';
 import { bounded } from './outage.ts';
 
 /** How long a secret that was read is taken for the current one. */
@@ -11,16 +12,14 @@ export function taskSettings(
   environment: Readonly<Record<string, string | undefined>>,
   client: SecretsManagerClient,
 ): TaskSettings {
-  const known = new Map<string, { readonly text: string; readonly until: number }>();
+  const known = new Map<string, () => Promise<string | undefined>>();
   const { secret } = bounded('secrets', {
     async secret(name: string): Promise<string | undefined> {
-      const SecretId = environment[`${name}_SECRET_ARN`];
-      if (environment[name] !== undefined || SecretId === undefined) return environment[name];
-      const kept = known.get(name);
-      if (kept !== undefined && performance.now() < kept.until) return kept.text;
-      const { SecretString: text } = await client.send(new GetSecretValueCommand({ SecretId }));
-      if (text !== undefined) known.set(name, { text, until: performance.now() + keepMs });
-      return text;
+      const arn = environment[`${name}_SECRET_ARN`];
+      if (environment[name] !== undefined || arn === undefined) return environment[name];
+      const read = known.get(name) ?? keptSecret(client, arn, keepMs, (text) => text);
+      known.set(name, read);
+      return read();
     },
   });
   return { setting: (name) => environment[name], secret };
