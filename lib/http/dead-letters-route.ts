@@ -2,7 +2,7 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import * as z from 'zod';
 import { writeCursor } from '../domain/cursor.ts';
 import { isTaskId, toTaskId } from '../domain/task-id.ts';
-import { isoTime, nearestEpochMs } from '../domain/time.ts';
+import { isoTime } from '../domain/time.ts';
 import { unreachable } from '../domain/unreachable.ts';
 import { type DeadLetter, deadLetters } from '../operations/dead-letters.ts';
 import { type Matched, startRedrive, stopRedrive } from '../operations/redrive-job.ts';
@@ -11,7 +11,7 @@ import { json } from './answer.ts';
 import type { ControlDeps } from './control-route.ts';
 import { placeOf } from './list-route.ts';
 import { ProblemError } from './problem.ts';
-import { queryFlag, wholeNumber } from './request.ts';
+import { isoMoment, queryFlag, wholeNumber } from './request.ts';
 import { readJsonBody } from './request-body.ts';
 import { subjectOf } from './scope.ts';
 
@@ -49,7 +49,6 @@ function view(letter: DeadLetter): Record<string, unknown> {
 }
 
 const text = z.string().min(1).max(256);
-const moment = z.iso.datetime({ offset: true }).transform((iso) => nearestEpochMs(Date.parse(iso)));
 const request = z.strictObject({
   filter: z
     .strictObject({
@@ -62,8 +61,8 @@ const request = z.strictObject({
       pool: text.optional(),
       tenant: text.optional(),
       code: text.optional(),
-      after: moment.optional(),
-      before: moment.optional(),
+      after: isoMoment.optional(),
+      before: isoMoment.optional(),
     })
     .default({}),
   dryRun: z.boolean().default(false),

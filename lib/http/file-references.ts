@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { JsonValue } from '../domain/strict-json.ts';
 import type { UploadReference } from '../operations/admission.ts';
 import type { FileRule } from '../task.ts';
-import type { Fault } from './problem.ts';
+import { type Fault, faultsOf } from './problem.ts';
 
 const reference = z.strictObject({
   uploadId: z.string().regex(/^[\x21-\x7e]{1,64}$/, 'expected the uploadId of an upload'),
@@ -26,10 +26,7 @@ export function readReferences(
     if (!known.includes(field)) {
       faults.push({ path: `files.${field}`, message: `unknown file, expected ${known.join(' or ') || 'none'}` });
     } else if (parsed.success) references.push({ field, ...parsed.data });
-    else {
-      for (const { path, message } of parsed.error.issues)
-        faults.push({ path: ['files', field, ...path].map(String).join('.'), message });
-    }
+    else faults.push(...faultsOf(parsed.error, `files.${field}`));
   }
   for (const [field, { required }] of Object.entries(rules)) {
     if (required === false || Object.hasOwn(named, field)) continue;

@@ -2,7 +2,7 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { type JsonValue, readStrictJson } from '../domain/strict-json.ts';
 import type { Hook } from '../hook-schema.ts';
 import type { Log } from '../ports.ts';
-import { invalidInput, ProblemError } from './problem.ts';
+import { faultsOf, invalidInput, ProblemError } from './problem.ts';
 import { bodyBytes } from './request.ts';
 import { requireJson } from './request-body.ts';
 import { parseJson } from './submission.ts';
@@ -33,10 +33,7 @@ export function hookBody(event: APIGatewayProxyEvent): Buffer {
 /** What an event asks for; throws 400 for what is no JSON, 422 for what is no event of this kind or what its mapping stumbles over. */
 export function readEvent({ log }: { readonly log: Log }, hook: Hook, bytes: Buffer): ReadEvent {
   const parsed = hook.event.safeParse(parseJson(bytes, 'the body'));
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map(({ path, message }) => ({ path: path.join('.') || 'the body', message }));
-    throw invalidInput(faults);
-  }
+  if (!parsed.success) throw invalidInput(faultsOf(parsed.error));
   const event = parsed.data as never;
   const mapped = tell(log, hook, 'input', () => {
     const input = hook.input(event);

@@ -1,4 +1,5 @@
 import { unreachable } from '../domain/unreachable.ts';
+import type { Hook } from '../hook-schema.ts';
 import { admit } from '../operations/admit.ts';
 import type { RateDeps } from '../operations/check-rates.ts';
 import type { AdmitDeps } from '../operations/deps.ts';
@@ -21,16 +22,16 @@ export type HookDeps = AdmitDeps & RateDeps & Pick<Signing, 'hookSecret'>;
  * while that is open. Who has no credential takes nothing of the source's rates, and nothing of a body is read that they refuse.
  */
 export function hookRoute(deps: HookDeps, baseUrl: string): Route {
-  const take = rateGuard(deps, 'hooks')(takeEvent(deps, baseUrl));
+  const guarded = rateGuard(deps, 'hooks');
   return async (event) => {
-    await requireCredential(deps, hookOf(deps, event.pathParameters?.source), event);
-    return take(event);
+    const hook = hookOf(deps, event.pathParameters?.source);
+    await requireCredential(deps, hook, event);
+    return guarded(takeEvent(deps, baseUrl, hook))(event);
   };
 }
 
-function takeEvent(deps: HookDeps, baseUrl: string): Route {
+function takeEvent(deps: HookDeps, baseUrl: string, hook: Hook): Route {
   return async (event) => {
-    const hook = hookOf(deps, event.pathParameters?.source);
     const task = deps.weir.tasks[hook.api];
     if (task === undefined) throw new Error(`expected api ${hook.api} of hook ${hook.source}`);
     const read = readEvent(deps, hook, hookBody(event));

@@ -13,6 +13,7 @@ import type { ControlDeps } from './control-route.ts';
 import { header } from './header.ts';
 import { invalidInput, malformed, ProblemError } from './problem.ts';
 import { bodyBytes, queryFlag, wholeNumber } from './request.ts';
+import { requireJson } from './request-body.ts';
 import { subjectOf } from './scope.ts';
 import { parseJson } from './submission.ts';
 
@@ -35,16 +36,7 @@ export async function changeLimitsRoute(
   event: APIGatewayProxyEvent,
   how: 'merge' | 'replace',
 ): Promise<APIGatewayProxyResult> {
-  const type = (header(event, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-  if (!jsonTypes.includes(type)) {
-    const detail = `Expected ${jsonTypes.join(' or ')}, got ${JSON.stringify(type.slice(0, 100))}.`;
-    throw new ProblemError({
-      status: 415,
-      code: 'unsupported_media_type',
-      title: 'The body has the wrong media type',
-      detail,
-    });
-  }
+  requireJson(event, jsonTypes);
   const changed = await changeLimits(deps, {
     how,
     body: parseJson(bodyBytes(event), 'the body'),

@@ -1,3 +1,5 @@
+import type { $ZodError } from 'zod/v4/core';
+
 /** Problem types of the rate limit draft (draft-ietf-httpapi-ratelimit-headers, "Problem Types"). */
 const registry = 'https://iana.org/assignments/http-problem-types#';
 export const quotaExceeded = `${registry}quota-exceeded`;
@@ -31,6 +33,14 @@ export function malformed(code: string, detail: string): ProblemError {
 }
 
 export type Fault = { readonly path: string; readonly message: string };
+
+/** What zod found, each by its path below `root`; without one, a fault of the whole is of the body. */
+export function faultsOf(error: $ZodError, root?: string): Fault[] {
+  return error.issues.map(({ path, message }) => {
+    const names = [...(root === undefined ? [] : [root]), ...path].map(String);
+    return { path: names.join('.') || 'the body', message };
+  });
+}
 
 const mostFaults = 20;
 const mostText = 200;

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type * as z from 'zod';
 import { header } from './header.ts';
-import { invalidInput, ProblemError } from './problem.ts';
+import { faultsOf, invalidInput, ProblemError } from './problem.ts';
 import { bodyBytes } from './request.ts';
 import { parseJson } from './submission.ts';
 
@@ -11,13 +11,18 @@ export function readJsonBody<Schema extends z.ZodType>(event: APIGatewayProxyEve
   if (bytes.length > 0) requireJson(event);
   const parsed = schema.safeParse(bytes.length === 0 ? {} : parseJson(bytes, 'the body'));
   if (parsed.success) return parsed.data;
-  throw invalidInput(parsed.error.issues.map(({ path, message }) => ({ path: path.join('.') || 'the body', message })));
+  throw invalidInput(faultsOf(parsed.error));
 }
 
-/** Throws 415 for a body that is not said to be JSON. */
-export function requireJson(event: APIGatewayProxyEvent): void {
+/** Throws 415 for a body that is not said to be JSON, or of another of the `types` that are. */
+export function requireJson(event: APIGatewayProxyEvent, types: readonly string[] = ['application/json']): void {
   const type = (header(event, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-  if (type === 'application/json') return;
-  const detail = `Expected application/json, got ${JSON.stringify(type.slice(0, 100))}.`;
-  throw new ProblemError({ status: 415, code: 'unsupported_media_type', title: 'The body must be JSON', detail });
+  if (types.includes(type)) return;
+  const detail = `Expected ${types.join(' or ')}, got ${JSON.stringify(type.slice(0, 100))}.`;
+  throw new ProblemError({
+    status: 415,
+    code: 'unsupported_media_type',
+    title: 'The body has the wrong media type',
+    detail,
+  });
 }

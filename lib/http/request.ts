@@ -92,11 +92,15 @@ export function wholeNumber(
   throw malformed(`invalid_${snake(name)}`, `Expected ${name} as a whole number from ${from} to ${to}, got ${got}.`);
 }
 
-/** A moment in the query, ISO 8601 with its zone; throws 400 for anything else. */
+/** A moment as ISO 8601 with its zone. */
+export const isoMoment = z.iso.datetime({ offset: true }).transform((text) => nearestEpochMs(Date.parse(text)));
+
+/** A moment in the query; throws 400 for anything else. */
 export function queryMoment(event: APIGatewayProxyEvent, name: string): EpochMs | undefined {
   const text = event.queryStringParameters?.[name];
   if (text === undefined) return undefined;
-  if (z.iso.datetime({ offset: true }).safeParse(text).success) return nearestEpochMs(Date.parse(text));
+  const read = isoMoment.safeParse(text);
+  if (read.success) return read.data;
   const got = JSON.stringify(text.slice(0, 40));
   throw malformed(`invalid_${snake(name)}`, `Expected ${name} like 2026-01-31T12:00:00Z, got ${got}.`);
 }

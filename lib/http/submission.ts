@@ -8,7 +8,7 @@ import type { Options, Submission, SubmittedFile } from '../operations/admission
 import { maxInputBytes } from '../task.ts';
 import { readReferences } from './file-references.ts';
 import { readMultipart } from './multipart.ts';
-import { type Fault, invalidInput, malformed, ProblemError } from './problem.ts';
+import { type Fault, faultsOf, invalidInput, malformed, ProblemError } from './problem.ts';
 
 /** An option that is not understood must not be silently ignored. */
 const options = z.strictObject({ maxWaitMs: z.int().min(0).max(day).optional(), callbackUrl: z.string().optional() });
@@ -92,7 +92,7 @@ async function checked(
   if (asked.kind === 'faults') all.push(...asked.faults);
   if (input === undefined) throw invalidInput([{ path: 'input', message: 'expected a JSON value' }, ...all]);
   const parsed = await task.input.safeParseAsync(input);
-  if (!parsed.success) all.push(...faultsOf('input', parsed.error));
+  if (!parsed.success) all.push(...faultsOf(parsed.error, 'input'));
   if (all.length > 0 || asked.kind === 'faults') throw invalidInput(all);
   const size = Buffer.byteLength(canonicalJson(input));
   if (size > maxInputBytes) {
@@ -112,17 +112,13 @@ function readOptions(
   trustedOrigins: readonly string[],
 ): { readonly kind: 'options'; readonly options: Options } | { readonly kind: 'faults'; readonly faults: Fault[] } {
   const read = options.safeParse(given ?? {});
-  if (!read.success) return { kind: 'faults', faults: faultsOf('options', read.error) };
+  if (!read.success) return { kind: 'faults', faults: faultsOf(read.error, 'options') };
   const { callbackUrl } = read.data;
   if (callbackUrl === undefined) return { kind: 'options', options: read.data };
   const callback = readCallbackUrl(callbackUrl, trustedOrigins);
   return callback.kind === 'refused'
     ? { kind: 'faults', faults: [{ path: 'options.callbackUrl', message: callback.problem }] }
     : { kind: 'options', options: { ...read.data, callbackUrl: callback.url.href } };
-}
-
-function faultsOf(root: string, error: z.core.$ZodError): Fault[] {
-  return error.issues.map(({ path, message }) => ({ path: [root, ...path].map(String).join('.'), message }));
 }
 
 /** Strict JSON in UTF-8; throws a 400 `ProblemError` that names `what`. */
