@@ -91,36 +91,36 @@ export class Watch extends Construct {
 
 /** Percent of the requests that a rate rule was asked about. Without a request there is no rate. */
 function denialRate(): MathExpression {
-  const of = (result: string): [string, Metric] => [
-    result,
-    new Metric({
-      namespace: 'Weir',
-      metricName: 'rate_limit_requests_total',
-      dimensionsMap: { service: 'admit', result },
-      statistic: 'Sum',
-      period: minute,
-    }),
-  ];
-  const usingMetrics = Object.fromEntries(['allowed', 'denied', 'failed_open'].map(of));
-  const all = 'FILL(allowed, 0) + FILL(denied, 0) + FILL(failed_open, 0)';
+  const results = ['allowed', 'denied', 'failed_open'];
+  const usingMetrics = counts('admit', 'rate_limit_requests_total', 'result', results);
+  const all = sumOf(results);
   return new MathExpression({ expression: `100 * FILL(denied, 0) / (${all})`, usingMetrics, period: minute });
 }
 
 /** Given-up messages that meant something: a task that is sent again or has failed, or a body nobody can read. */
 function burials(): MathExpression {
   const outcomes = ['due', 'failed', 'unreadable'];
-  const metrics = outcomes.map((outcome): [string, Metric] => [
-    outcome,
-    new Metric({
-      namespace: 'Weir',
-      metricName: 'burials_total',
-      dimensionsMap: { service: 'bury', outcome },
-      statistic: 'Sum',
-      period: minute,
-    }),
-  ]);
-  const expression = outcomes.map((outcome) => `FILL(${outcome}, 0)`).join(' + ');
-  return new MathExpression({ expression, usingMetrics: Object.fromEntries(metrics), period: minute });
+  const usingMetrics = counts('bury', 'burials_total', 'outcome', outcomes);
+  return new MathExpression({ expression: sumOf(outcomes), usingMetrics, period: minute });
+}
+
+/** What a function counted in a minute, by the values of one dimension. */
+function counts(
+  service: string,
+  metricName: string,
+  dimension: string,
+  values: readonly string[],
+): Record<string, Metric> {
+  const metrics = values.map((value): [string, Metric] => {
+    const dimensionsMap = { service, [dimension]: value };
+    return [value, new Metric({ namespace: 'Weir', metricName, dimensionsMap, statistic: 'Sum', period: minute })];
+  });
+  return Object.fromEntries(metrics);
+}
+
+/** A minute without one counts as 0. */
+function sumOf(names: readonly string[]): string {
+  return names.map((name) => `FILL(${name}, 0)`).join(' + ');
 }
 
 /** The highest value among the nodes: primary and replica change places. */

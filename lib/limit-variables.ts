@@ -17,8 +17,9 @@ export const limitVariablePrefixes = [
 
 /**
  * Sets limits from environment variables, one per limit: the path in the config in capitals, words joined by `_`.
- * `WEIR_POOLS_EXAMPLES_RUNNING=2`, `WEIR_APIS_EXAMPLES_PROBE_IN_SYSTEM=5`, `WEIR_IP_IN_SYSTEM=2`, `WEIR_RATES_SUBMIT_IP_LIMIT=20`. One more replaces the origins that callbacks may
- * always reach: `WEIR_CALLBACKS_TRUSTED_ORIGINS=http://127.0.0.1:4000,https://hooks.internal`. A name that fits neither is a fault.
+ * `WEIR_POOLS_EXAMPLES_RUNNING=2`, `WEIR_APIS_EXAMPLES_PROBE_IN_SYSTEM=5`, `WEIR_IP_IN_SYSTEM=2`, `WEIR_RATES_SUBMIT_IP_LIMIT=20`. One more replaces
+ * the origins that callbacks may always reach: `WEIR_CALLBACKS_TRUSTED_ORIGINS=http://127.0.0.1:4000,https://hooks.internal`. A name that fits neither
+ * is a fault.
  */
 export function applyLimitVariables(
   source: WeirConfig,

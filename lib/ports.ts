@@ -355,15 +355,18 @@ export type Uploads = {
   ): Promise<void>;
 };
 
+/** Bytes in memory, or in a file of this machine. */
+export type LocalSource =
+  | { readonly bytes: Uint8Array; readonly path?: undefined }
+  | { readonly path: string; readonly bytes?: undefined };
+
 /** S3: inputs, uploads and large results. */
 export type Files = {
   put(key: string, bytes: Uint8Array, about: { mediaType: string; sha256: string }): Promise<void>;
-  /** Bytes in memory or in a file of this machine; sent anew where a try had no answer. */
+  /** Sent anew where a try had no answer. */
   store(
     key: string,
-    source:
-      | { readonly bytes: Uint8Array; readonly path?: undefined }
-      | { readonly path: string; readonly bytes?: undefined },
+    source: LocalSource,
     about: { mediaType: string; maxBytes: number },
     signal: AbortSignal,
   ): Promise<

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { rateFaults } from './domain/rate-form.ts';
-import { type RateNumbers, type RateRule, rateAlgorithms, rateParts, requestsCost } from './domain/rates.ts';
+import { type RateNumbers, type RateRule, rateAlgorithms, rateParts, requestsCost, rulesOn } from './domain/rates.ts';
 import type { TaskDefinition } from './task.ts';
 
 /** Routes a rule may guard beside single apis. */
@@ -94,14 +94,10 @@ export function rateRuleFaults(rules: Readonly<Record<string, RateRule>>, tasks:
     ];
   });
   const most = [...tasks.map(({ api }) => ['tasks', api]), ['reads'], ['hooks']];
-  const crowded = most.find((routes) => countOn(rules, routes) > mostRules);
+  const crowded = most.find((routes) => rulesOn(rules, ...routes).length > mostRules);
   return crowded === undefined
     ? faults
     : [...faults, { path: ['rates'], message: `expected at most ${mostRules} rules on ${crowded.at(-1)}` }];
-}
-
-function countOn(rules: Readonly<Record<string, RateRule>>, routes: readonly string[]): number {
-  return Object.values(rules).filter(({ on }) => on.some((route) => routes.includes(route))).length;
 }
 
 function unknown(known: readonly string[], got: string): string {

@@ -14,8 +14,9 @@ export type Checked = RateReply | { readonly kind: 'failed_open' | 'unavailable'
 export const rateDeadlineMs = 50;
 
 /**
- * Lets a request of a route (`endpoint` in what is counted) through that rate rules guard alone, or says what stands in its way. It never waits long for Redis: past the deadline, or at
- * once while the breaker is open, each rule's own policy decides. Throws on anything but an outage: a bug is no reason to let everybody through.
+ * Lets a request of a route (`endpoint` in what is counted) through that rate rules guard alone, or says what stands in its way. It never waits long for
+ * Redis: past the deadline, or at once while the breaker is open, each rule's own policy decides. Throws on anything but an outage: a bug is no reason to
+ * let everybody through.
  */
 export async function checkRates(
   deps: RateDeps,
@@ -27,14 +28,10 @@ export async function checkRates(
   if (reply?.kind === 'passed') countRates(deps.metrics, endpoint, reply.rates);
   if (reply?.kind === 'rate_limited') countRates(deps.metrics, endpoint, reply.rates, reply.short);
   if (reply !== undefined) return reply;
-  const closed = rules.filter(({ whenUnavailable }) => whenUnavailable === 'refuse');
-  if (closed.length > 0) return { kind: 'unavailable' };
-  for (const { name } of rules) deps.metrics.count('failed_open_total', 1, { rule: name });
-  countFailedOpen(
-    deps.metrics,
-    endpoint,
-    rules.map(({ name }) => name),
-  );
+  if (rules.some(({ whenUnavailable }) => whenUnavailable === 'refuse')) return { kind: 'unavailable' };
+  const names = rules.map(({ name }) => name);
+  for (const rule of names) deps.metrics.count('failed_open_total', 1, { rule });
+  countFailedOpen(deps.metrics, endpoint, names);
   return { kind: 'failed_open' };
 }
 

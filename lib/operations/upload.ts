@@ -3,6 +3,7 @@ import { addMs } from '../domain/time.ts';
 import {
   type Declared,
   isWorthOffering,
+  type StoredContent,
   type Upload,
   type UploadKey,
   type UploadStatus,
@@ -32,11 +33,13 @@ export type Offered =
 
 /** Names an upload for what a client declares: one that needs no bytes, where this tenant's are there and stay long enough, else one with a URL to send them to. */
 export async function offerUpload(deps: UploadDeps, tenant: string, declared: Declared): Promise<Offered> {
-  const upload = (await keptUpload(deps, tenant, declared)) ?? (await readyUpload(deps, tenant, declared));
+  const content = await deps.uploads.readContent(tenant, declared);
+  const upload =
+    content &&
+    ((await keptUpload(deps, content, tenant, declared)) ?? (await readyUpload(deps, content, tenant, declared)));
   if (upload !== undefined) return { kind: 'ready', upload };
   const made = newUpload(deps, tenant, declared);
-  const content = { id: made.id, key: made.key };
-  await Promise.all([deps.uploads.create(made), deps.uploads.writeContent(tenant, declared, content, made.expiresAt)]);
+  await Promise.all([deps.uploads.create(made), deps.uploads.writeContent(tenant, declared, made, made.expiresAt)]);
   const link = await deps.links.upload(made.key, declared, made.urlExpiresAt - made.createdAt);
   return { kind: 'url', upload: made, ...link };
 }
@@ -83,9 +86,13 @@ function newUpload({ clock, newNonce }: UploadDeps, tenant: string, declared: De
 }
 
 /** A new upload of bytes that a task keeps: it shares their object, which no delete of it takes away. */
-async function keptUpload(deps: UploadDeps, tenant: string, declared: Declared): Promise<Upload | undefined> {
-  const content = await deps.uploads.readContent(tenant, declared);
-  if (content?.keptUntil === undefined) return undefined;
+async function keptUpload(
+  deps: UploadDeps,
+  content: StoredContent,
+  tenant: string,
+  declared: Declared,
+): Promise<Upload | undefined> {
+  if (content.keptUntil === undefined) return undefined;
   const made = newUpload(deps, tenant, declared);
   const until = usableUntil(content.keptUntil, deps.weir.times.keepMs, made.createdAt);
   if (until === undefined) return undefined;
@@ -97,9 +104,12 @@ async function keptUpload(deps: UploadDeps, tenant: string, declared: Declared):
 }
 
 /** The tenant's last upload of these bytes, where they have arrived and no task has used them yet. */
-async function readyUpload(deps: UploadDeps, tenant: string, declared: Declared): Promise<Upload | undefined> {
-  const content = await deps.uploads.readContent(tenant, declared);
-  if (content === undefined) return undefined;
+async function readyUpload(
+  deps: UploadDeps,
+  content: StoredContent,
+  tenant: string,
+  declared: Declared,
+): Promise<Upload | undefined> {
   const upload = await deps.uploads.read({ tenant, id: content.id });
   if (upload === undefined || upload.mediaType !== declared.mediaType) return undefined;
   if (!isWorthOffering(upload, deps.clock.now())) return undefined;

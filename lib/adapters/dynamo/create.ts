@@ -21,8 +21,9 @@ const dedupItem = z.object({ taskId: z.string().transform(toTaskId), fingerprint
 type Options = { seen?: TaskId | undefined; deadline: EpochMs };
 
 /**
- * Creates task item and dedup item together; with `dead` also marks the dead letter of that id as redriven by this task. The transaction carries one client token, so that repeating it after a lost reply
- * has the effect of one; while the outcome stays unknown it is repeated until `deadline`, then `Unavailable`: it may still have happened.
+ * Creates task item and dedup item together; with `dead` also marks the dead letter of that id as redriven by this task. The transaction carries one
+ * client token, so that repeating it after a lost reply has the effect of one; while the outcome stays unknown it is repeated until `deadline`, then
+ * `Unavailable`: it may still have happened.
  */
 export async function createTask(
   client: DynamoDBClient,

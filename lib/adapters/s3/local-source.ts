@@ -1,11 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-
-/** Bytes in memory, or in a file of this machine. */
-export type LocalSource =
-  | { readonly bytes: Uint8Array; readonly path?: undefined }
-  | { readonly path: string; readonly bytes?: undefined };
+import type { LocalSource } from '../../ports.ts';
 
 /** Hashed fastest: a smaller piece costs more calls, a larger one does not stay in the processor's cache (855, 1,215 and 949 MB/s of 64 KB, this, 1 MB). */
 const pieceBytes = 262_144;
