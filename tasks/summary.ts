@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { defineTask, type TaskContext, TaskError, type TaskFile } from '../lib/task.ts';
+import { rangesOf } from './pdf/page-ranges.ts';
 
 const mostCharacters = 60_000;
 /** What an endpoint is given at most; of longer texts the beginning. */
@@ -89,6 +90,6 @@ async function textOf(document: TaskFile | undefined, ctx: TaskContext): Promise
   const bytes = await document.bytes();
   if (document.mediaType === 'text/plain') return new TextDecoder().decode(bytes);
   const { performInThread } = await import('./pdf/thread.ts');
-  const made = await performInThread({ kind: 'read', bytes, ranges: [] }, readMs, ctx);
+  const made = await performInThread({ kind: 'read', bytes, ranges: rangesOf(undefined) }, readMs, ctx);
   return made.kind === 'text' ? made.text.pages.map(({ text }) => text).join('\n\n') : '';
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from 'vitest';
 import type { TaskId } from '../../lib/domain/task-id.ts';
@@ -8,12 +7,9 @@ import { expire } from '../../lib/operations/expire.ts';
 import { crashing } from '../support/crash.ts';
 import { drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
 import { dumpCell } from '../support/gate.ts';
+import { asPart } from '../support/uploads.ts';
 
-function file(text: string) {
-  const bytes = Buffer.from(text);
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  return { field: 'document', name: 'a.txt', mediaType: 'text/plain', size: bytes.length, sha256, bytes };
-}
+const file = (text: string) => asPart(Buffer.from(text), 'a.txt');
 
 function idOf(admission: Admission): TaskId {
   if ('record' in admission) return admission.record.id;

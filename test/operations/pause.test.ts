@@ -5,6 +5,7 @@ import { observe } from '../../lib/operations/observe.ts';
 import { changePause } from '../../lib/operations/pause.ts';
 import { reconcile } from '../../lib/operations/reconcile.ts';
 import { waiting } from '../../lib/operations/waiting.ts';
+import { work } from '../../lib/operations/work.ts';
 import { drain, openSystem, post, type System } from '../support/deps.ts';
 
 const by = 'test';
@@ -23,10 +24,13 @@ test('a paused pool starts nothing and says so; what waits runs once it goes on,
   expect(await pause(system, 'continue')).toEqual({ kind: 'unchanged', version: 1 });
   expect((await admit(system.deps, post(system, { n: 2 }))).kind).toBe('admitted');
   const deliveries = [await system.queue.receive(), await system.queue.receive()];
-  for (const delivery of deliveries)
-    if (delivery !== undefined) await system.deps.messages.setVisibility('p', delivery.receiptHandle, 0);
-  const first = await system.queue.receive();
-  if (first !== undefined) await system.deps.messages.setVisibility('p', first.receiptHandle, 0);
+  const { p: pool } = system.deps.weir.pools;
+  for (const delivery of deliveries) {
+    if (delivery === undefined || pool === undefined) throw new Error('expected a message of the pool');
+    expect(await work(system.deps, pool, delivery)).toMatchObject({ kind: 'defer', because: 'paused' });
+    await system.deps.messages.setVisibility('p', delivery.receiptHandle, 0);
+  }
+  expect(runs).toBe(0);
   expect(await waiting(system.deps, admission.record)).toMatchObject({
     waitingOn: [{ tier: 'pool', name: 'p', paused: true }],
     expectation: { eta: { kind: 'unknown' } },

@@ -6,7 +6,7 @@ import { cancel } from '../../lib/operations/cancel.ts';
 import { expire } from '../../lib/operations/expire.ts';
 import { reconcile } from '../../lib/operations/reconcile.ts';
 import { work } from '../../lib/operations/work.ts';
-import { Crashed, crashing } from '../support/crash.ts';
+import { diesAt } from '../support/crash.ts';
 import { drain, openSystem, post, type System } from '../support/deps.ts';
 import { leftOf } from '../support/rates.ts';
 
@@ -28,20 +28,12 @@ function later({ deps }: System, ms: number): System['deps'] {
   return { ...deps, clock: { ...deps.clock, now: () => addMs(deps.clock.now(), ms) } };
 }
 
-async function dies(deed: Promise<unknown>): Promise<void> {
-  await deed.catch((error: unknown) => {
-    if (!(error instanceof Crashed)) throw error;
-  });
-}
-
 test.each(['before', 'after'] as const)(
   'a process that dies %s any call of a cancel: the charge comes back exactly once',
   async (when) => {
-    for (let at = 1, calls = 1; at <= calls; at++) {
+    for (let at = 1, died = true; died; at++) {
       const { system, record } = await queued();
-      const dying = crashing(system.deps, at, when);
-      await dies(cancel(dying.deps, record));
-      calls = Math.max(calls, dying.calls());
+      died = await diesAt(system.deps, at, when, (deps) => cancel(deps, record));
       await cancel(system.deps, record);
       for (let run = 1; run <= 2; run++) await reconcile(later(system, 10_000));
       expect(await leftOf(system.deps.gate, 'r'), `died ${when} call ${at}`).toBe(limit - 1);
@@ -53,11 +45,9 @@ test.each(['before', 'after'] as const)(
 test.each(['before', 'after'] as const)(
   'a process that dies %s any call of an expiry: the charge comes back exactly once, by whoever sees the end next',
   async (when) => {
-    for (let at = 1, calls = 1; at <= calls; at++) {
+    for (let at = 1, died = true; died; at++) {
       const { system, record } = await queued();
-      const dying = crashing(system.deps, at, when);
-      await dies(expire(dying.deps, record));
-      calls = Math.max(calls, dying.calls());
+      died = await diesAt(system.deps, at, when, (deps) => expire(deps, record));
       await expire(system.deps, record);
       const delivery = await system.queue.receive();
       const pool = system.deps.weir.pools.p;
@@ -73,11 +63,9 @@ test.each(['before', 'after'] as const)(
 test.each(['before', 'after'] as const)(
   'a process that dies %s any call of a post: the same post is charged once, and what the dead one took at most once',
   async (when) => {
-    for (let at = 1, calls = 1; at <= calls; at++) {
+    for (let at = 1, died = true; died; at++) {
       const system = await openSystem({ rates });
-      const dying = crashing(system.deps, at, when);
-      await dies(admit(dying.deps, post(system, {})));
-      calls = Math.max(calls, dying.calls());
+      died = await diesAt(system.deps, at, when, (deps) => admit(deps, post(system, {})));
       const keys = await system.connection.call('locks', async (client) => {
         const found = (await client.nodes('master')[0]?.keys(`{weir:${system.stage}:0}:lock:*`)) ?? [];
         return found.length === 0 ? 0 : client.del(...found);

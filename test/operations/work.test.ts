@@ -7,6 +7,7 @@ import { work } from '../../lib/operations/work.ts';
 import { maxResultBytes, TaskError } from '../../lib/task.ts';
 import { crashing } from '../support/crash.ts';
 import { drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
+import { asPart } from '../support/uploads.ts';
 
 async function accept(system: System, input: unknown = {}) {
   const admission = await admit(system.deps, post(system, input));
@@ -38,9 +39,7 @@ describe('one message', () => {
         attempt: ctx.attempt,
       }),
     });
-    const bytes = Buffer.from('hello');
-    const sha256 = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824';
-    const file = { field: 'document', name: 'a.txt', mediaType: 'text/plain', size: 5, sha256, bytes };
+    const file = asPart(Buffer.from('hello'), 'a.txt');
     const admission = await admit(system.deps, post(system, { a: [1] }, { file }));
     const record = admission.kind === 'admitted' ? admission.record : undefined;
     expect(await drain(system)).toEqual([{ kind: 'ack', because: 'succeeded' }]);

@@ -26,6 +26,20 @@ export function dying(at: number, when: 'before' | 'after') {
   return { wrap, calls: () => calls };
 }
 
+/** Does `deed` in a process that dies at its `at`-th call, if it makes as many; says whether it did. */
+export async function diesAt<All extends WorkDeps>(
+  deps: All,
+  at: number,
+  when: 'before' | 'after',
+  deed: (deps: All) => Promise<unknown>,
+): Promise<boolean> {
+  const mortal = crashing(deps, at, when);
+  await deed(mortal.deps).catch((error: unknown) => {
+    if (!(error instanceof Crashed)) throw error;
+  });
+  return mortal.calls() >= at;
+}
+
 /** The same dependencies in such a process. */
 export function crashing<All extends WorkDeps>(
   deps: All,

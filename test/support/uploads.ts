@@ -14,8 +14,8 @@ export function declared(bytes: Uint8Array, mediaType = 'text/plain') {
 }
 
 /** The same file as a part of multipart would bring it. */
-export function asPart(bytes: Uint8Array, name?: string): SubmittedFile {
-  return { field: 'document', name, ...declared(bytes), bytes };
+export function asPart(bytes: Uint8Array, name?: string, mediaType?: string): SubmittedFile {
+  return { field: 'document', name, ...declared(bytes, mediaType), bytes };
 }
 
 /** A PUT as a client makes it, with the headers it was told and perhaps other bytes; answers the status. */

@@ -1,18 +1,20 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { admit } from '../../lib/operations/admit.ts';
 import { work } from '../../lib/operations/work.ts';
 import summary from '../../tasks/summary.ts';
 import { openSystem, post } from '../support/deps.ts';
+import { openReceiver } from '../support/receiver.ts';
+import { asPart } from '../support/uploads.ts';
+import { fixture, readPdf, textsOf } from './read-pdf.ts';
 
 const text = `A weir is a low barrier across a river. A weir raises the level of the water upstream. Millers like cheese.
 Engineers measure the flow of a river at a weir by the level of the water above it.`;
 
-/** Runs the task type as a worker does; answers the record. */
-async function run(input: unknown, settings: Record<string, string> = {}) {
+/** Runs the task type as a worker does, perhaps on a document; answers the record. */
+async function run(input: unknown, settings: Record<string, string> = {}, pdf?: Uint8Array) {
   const system = await openSystem({ task: { ...summary, api: 'g/a', pool: 'p' } });
-  const admission = await admit(system.deps, post(system, input));
+  const over = pdf === undefined ? {} : { file: asPart(pdf, 'a.pdf', 'application/pdf') };
+  const admission = await admit(system.deps, post(system, input, over));
   const delivery = await system.queue.receive();
   const pool = system.deps.weir.pools.p;
   if (admission.kind !== 'admitted' || delivery === undefined || pool === undefined) throw new Error('expected a task');
@@ -30,18 +32,30 @@ test('without a model the summary is made of sentences of the text, and says so'
   expect(result.summary).not.toContain('cheese');
 });
 
+test('a PDF is summarized by its text, one that nobody can read is refused as conversions/pdf refuses it', async () => {
+  const record = await run({ sentences: 1 }, {}, fixture('chromium'));
+  expect(record).toMatchObject({ status: 'succeeded', attempt: 1 });
+  const { summary: made } = JSON.parse(record?.result ?? '') as { summary: string };
+  expect(made).not.toBe('');
+  expect(
+    textsOf(await readPdf(fixture('chromium')))
+      .join(' ')
+      .replaceAll(/\s+/g, ' '),
+  ).toContain(made);
+  expect(await run({}, {}, fixture('qpdf-user-password'))).toMatchObject({
+    status: 'failed',
+    attempt: 1,
+    error: { code: 'encrypted_pdf' },
+  });
+});
+
 test('a model that answers is used, with its key, and one that fails is replaced by sentences of the text', async () => {
   let answers = 0;
-  const keys: (string | undefined)[] = [];
-  const server = createServer((request, response) => {
-    keys.push(request.headers.authorization);
+  const { origin, calls } = await openReceiver((_request, response) => {
     if (answers++ > 0) return response.writeHead(503).end();
     return response.end(JSON.stringify({ choices: [{ message: { content: 'Weirs dam rivers.' } }] }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  const settings = { WEIR_AI_BASE_URL: `http://127.0.0.1:${port}`, WEIR_AI_MODEL: 'm', WEIR_AI_KEY: 'k' };
+  const settings = { WEIR_AI_BASE_URL: origin, WEIR_AI_MODEL: 'm', WEIR_AI_KEY: 'k' };
   expect(JSON.parse((await run({ text }, settings))?.result ?? '')).toEqual({
     summary: 'Weirs dam rivers.',
     method: 'model',
@@ -51,7 +65,7 @@ test('a model that answers is used, with its key, and one that fails is replaced
     method: 'extractive',
     because: 'it answered 503',
   });
-  expect(keys).toEqual(['Bearer k', 'Bearer k']);
+  expect(calls.map(({ headers }) => headers.authorization)).toEqual(['Bearer k', 'Bearer k']);
 });
 
 test.each([
