@@ -1,12 +1,16 @@
 import { defineConfig } from 'vitest/config';
 
-/** `unit` needs no service; `service` shares one redis-server, DynamoDB Local, SQS and S3; the others start what they need. */
+/** `unit` needs no service; `service` shares one redis-server, DynamoDB Local, SQS and S3; the others start what they need, `chaos` a whole stack. */
 export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
       {
-        test: { name: 'unit', include: ['test/{domain,http,config,protocol}/**/*.test.ts'], testTimeout: 60_000 },
+        test: {
+          name: 'unit',
+          include: ['test/{domain,http,config,protocol}/**/*.test.ts', 'test/chaos/check.test.ts'],
+          testTimeout: 60_000,
+        },
       },
       {
         test: {
@@ -42,6 +46,15 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 180_000,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        // The processor belongs to the stack that is struck.
+        test: {
+          name: 'chaos',
+          include: ['test/chaos/chaos.test.ts'],
+          testTimeout: 240_000,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

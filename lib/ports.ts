@@ -56,6 +56,8 @@ export type Gate = {
    * all of the cell's keys, so it is for what a crash left alone.
    */
   dropClientSeats(tasks: readonly TaskKey[]): Promise<void>;
+  /** Tasks one of whose attempts took slots before that and has not released them, whether or not they have lapsed. */
+  oldHolders(before: EpochMs): Promise<readonly TaskKey[]>;
   /** One page of a tier's live seats, those that lapse first before the others. */
   seats(input: SeatsInput): Promise<{ readonly now: EpochMs; readonly tasks: readonly TaskKey[] }>;
   ledger(tiers: readonly Tier[]): Promise<Ledger>;

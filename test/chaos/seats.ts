@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { StackState } from '../../local/state-file.ts';
@@ -56,7 +57,8 @@ async function runAhead({ stack, projectDir }: Stand): Promise<number> {
     const { startWindowMs } = weir.times;
     const gate = redisGate({ connection, keys: cellKeys(stage), limits: weir.limits, startWindowMs, now });
     const records = dynamoRecords({ client, table: state.tables[0] ?? '', stage, now: () => toEpochMs(Date.now()) });
-    return await dropOrphans({ weir, gate, records, log: silent });
+    const clock = { now, sleep: (ms: number) => sleep(ms) };
+    return await dropOrphans({ weir, gate, records, clock, log: silent });
   } finally {
     connection.discard();
     client.destroy();

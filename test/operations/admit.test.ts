@@ -5,7 +5,7 @@ import type { Admission } from '../../lib/operations/admission.ts';
 import { admit } from '../../lib/operations/admit.ts';
 import { expire } from '../../lib/operations/expire.ts';
 import { crashing } from '../support/crash.ts';
-import { drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
+import { deleteKeys, drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
 import { dumpCell } from '../support/gate.ts';
 import { asPart } from '../support/uploads.ts';
 
@@ -253,12 +253,4 @@ async function forgetLocks(system: System): Promise<void> {
 async function lapseCreation(system: System): Promise<void> {
   const { Count = 0 } = await system.client.send(new ScanCommand({ TableName: system.table }));
   if (Count === 0) await deleteKeys(system, /^(lock|seats):/);
-}
-
-async function deleteKeys({ connection, stage }: System, which: RegExp): Promise<void> {
-  await connection.call('forget', async (client) => {
-    const prefix = `{weir:${stage}:0}:`;
-    const keys = (await client.nodes('master')[0]?.keys(`${prefix}*`)) ?? [];
-    for (const key of keys) if (which.test(key.slice(prefix.length))) await client.del(key);
-  });
 }

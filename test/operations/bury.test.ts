@@ -2,20 +2,13 @@ import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { expect, test } from 'vitest';
 import { mostBurials } from '../../lib/domain/protocol.ts';
 import type { TaskRecord } from '../../lib/domain/task-record.ts';
-import { admit } from '../../lib/operations/admit.ts';
 import { bury } from '../../lib/operations/bury.ts';
 import { cancel } from '../../lib/operations/cancel.ts';
 import { deadLetters } from '../../lib/operations/dead-letters.ts';
 import { reconcile } from '../../lib/operations/reconcile.ts';
 import { buryHandler } from '../../lib/queue/bury-handler.ts';
 import { diesAt } from '../support/crash.ts';
-import { drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
-
-async function accept(system: System): Promise<TaskRecord> {
-  const admission = await admit(system.deps, post(system, {}));
-  if (admission.kind !== 'admitted') throw new Error(`expected admitted, got ${admission.kind}`);
-  return admission.record;
-}
+import { accept, drain, heldLeases, openSystem, type System } from '../support/deps.ts';
 
 function messageOf({ tenant, id }: TaskRecord, send = 1) {
   return { tenant, id, send };

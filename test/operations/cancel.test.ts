@@ -1,33 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { TaskRecord } from '../../lib/domain/task-record.ts';
-import { addMs } from '../../lib/domain/time.ts';
 import { admit } from '../../lib/operations/admit.ts';
 import { cancel } from '../../lib/operations/cancel.ts';
 import { reconcile } from '../../lib/operations/reconcile.ts';
 import { work } from '../../lib/operations/work.ts';
 import { cancelAtRandom } from '../support/cancels.ts';
 import { diesAt } from '../support/crash.ts';
-import { drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
+import { accept, drain, heldLeases, later, openSystem, post, take } from '../support/deps.ts';
 import { withHeart } from '../support/heart.ts';
-
-async function accept(system: System, input: unknown = {}): Promise<TaskRecord> {
-  const admission = await admit(system.deps, post(system, input));
-  if (admission.kind !== 'admitted') throw new Error(`expected admitted, got ${admission.kind}`);
-  return admission.record;
-}
-
-async function take(system: System) {
-  const delivery = await system.queue.receive();
-  const pool = system.deps.weir.pools.p;
-  if (delivery === undefined || pool === undefined) throw new Error('expected a message');
-  return { delivery, pool };
-}
-
-/** What reconcile sees once every lease and every due moment has passed. */
-function later(system: System, ms: number): System['deps'] {
-  const { clock } = system.deps;
-  return { ...system.deps, clock: { ...clock, now: () => addMs(clock.now(), ms) } };
-}
 
 const aLeaseMs = 10_000;
 

@@ -1,9 +1,17 @@
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { v7 as uuid7 } from 'uuid';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { taskKey } from '../../lib/adapters/dynamo/item.ts';
 import { toTaskId } from '../../lib/domain/task-id.ts';
+import type { TaskRecord } from '../../lib/domain/task-record.ts';
 import { addMs, hour, minute } from '../../lib/domain/time.ts';
+import { cancel } from '../../lib/operations/cancel.ts';
+import { expire } from '../../lib/operations/expire.ts';
 import { dropOrphans } from '../../lib/operations/orphans.ts';
-import { heldLeases, openSystem, type System } from '../support/deps.ts';
+import { reconcile } from '../../lib/operations/reconcile.ts';
+import { work } from '../../lib/operations/work.ts';
+import { Crashed } from '../support/crash.ts';
+import { accept, deleteKeys, heldLeases, later, openSystem, type System, take } from '../support/deps.ts';
 import { ask, tiersFor } from '../support/gate.ts';
 import { taskRecord } from '../support/records.ts';
 
@@ -61,3 +69,70 @@ test('among the keys of five thousand addresses the one with the seat is found, 
   );
   expect(uses.map(({ tiers }) => tiers[0]?.inSystem.inUse)).toEqual([0, 1, 1]);
 });
+
+describe('a worker that died between its slots and its start', () => {
+  const afterItsLease = 11 * minute;
+
+  test.each(['cancelled', 'expired', 'gone'] as const)(
+    'leaves nothing of a task that is %s, though its message never comes again',
+    async (how) => {
+      const system = await openSystem();
+      const record = await deadWorker(system);
+      if (how === 'cancelled') await cancel(system.deps, record);
+      if (how === 'expired') await expire(system.deps, record);
+      if (how === 'gone') {
+        await cancel(system.deps, record);
+        const Key = { pk: { S: taskKey(record) } };
+        await system.client.send(new DeleteItemCommand({ TableName: system.table, Key }));
+      }
+      await deleteKeys(system, /^slots:/);
+      expect(await heldLeases(system)).toContain('holders');
+      // Not before a lease and `orphanMs` are over.
+      expect(await reconcile(later(system, 4 * minute))).toMatchObject({ orphans: 0 });
+      expect(await heldLeases(system)).toContain('holders');
+      expect(await reconcile(later(system, afterItsLease))).toMatchObject({ orphans: 1 });
+      expect(await heldLeases(system)).toEqual([]);
+    },
+  );
+
+  test('loses nothing while its task is open, and nothing while its slots are live', async () => {
+    const system = await openSystem();
+    const record = await deadWorker(system);
+    await dropOrphans(later(system, afterItsLease));
+    await cancel(system.deps, record);
+    await dropOrphans(later(system, afterItsLease));
+    expect(await heldLeases(system)).toContain('holders');
+    await deleteKeys(system, /^slots:/);
+    await dropOrphans(later(system, afterItsLease));
+    expect(await heldLeases(system)).toEqual([]);
+  });
+
+  test('and one that was cancelled while it ran is left to its handler', async () => {
+    let stop = () => {};
+    const stopped = new Promise<void>((resolve) => {
+      stop = resolve;
+    });
+    const system = await openSystem({ run: () => stopped });
+    const record = await accept(system);
+    const { pool, delivery } = await take(system);
+    const working = work(system.deps, pool, delivery);
+    await expect.poll(async () => (await system.deps.records.read(record))?.status).toBe('running');
+    await cancel(system.deps, record);
+    expect(await dropOrphans(later(system, afterItsLease))).toBe(0);
+    expect(await heldLeases(system)).toContain('holders');
+    stop();
+    await working;
+    expect(await heldLeases(system)).toEqual([]);
+  });
+});
+
+/** A task whose worker died after `acquire`, with its message lost. */
+async function deadWorker(system: System): Promise<TaskRecord> {
+  const record = await accept(system);
+  const { pool, delivery } = await take(system);
+  const starts = { ...system.deps.records, start: () => Promise.reject(new Crashed('before start')) };
+  await work({ ...system.deps, records: starts }, pool, delivery).catch(() => undefined);
+  await system.queue.remove(delivery);
+  expect(await heldLeases(system)).toEqual(expect.arrayContaining(['holders', 'slots:pool:p']));
+  return record;
+}

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import type { TaskRecord } from '../../lib/domain/task-record.ts';
-import { addMs, day } from '../../lib/domain/time.ts';
+import { day } from '../../lib/domain/time.ts';
 import { admit } from '../../lib/operations/admit.ts';
 import { cancel } from '../../lib/operations/cancel.ts';
 import { expire } from '../../lib/operations/expire.ts';
 import { reconcile } from '../../lib/operations/reconcile.ts';
 import { work } from '../../lib/operations/work.ts';
 import { diesAt } from '../support/crash.ts';
-import { drain, openSystem, post, type System } from '../support/deps.ts';
+import { deleteKeys, drain, later, openSystem, post, type System } from '../support/deps.ts';
 import { leftOf } from '../support/rates.ts';
 
 const limit = 5;
@@ -22,10 +22,6 @@ async function queued(): Promise<{ system: System; record: TaskRecord }> {
   if (admission.kind !== 'admitted') throw new Error(`expected admitted, got ${admission.kind}`);
   expect(await leftOf(system.deps.gate, 'r')).toBe(limit - 2);
   return { system, record: admission.record };
-}
-
-function later({ deps }: System, ms: number): System['deps'] {
-  return { ...deps, clock: { ...deps.clock, now: () => addMs(deps.clock.now(), ms) } };
 }
 
 test.each(['before', 'after'] as const)(
@@ -66,11 +62,7 @@ test.each(['before', 'after'] as const)(
     for (let at = 1, died = true; died; at++) {
       const system = await openSystem({ rates });
       died = await diesAt(system.deps, at, when, (deps) => admit(deps, post(system, {})));
-      const keys = await system.connection.call('locks', async (client) => {
-        const found = (await client.nodes('master')[0]?.keys(`{weir:${system.stage}:0}:lock:*`)) ?? [];
-        return found.length === 0 ? 0 : client.del(...found);
-      });
-      expect(keys).toBeLessThanOrEqual(1);
+      expect(await deleteKeys(system, /^lock:/)).toBeLessThanOrEqual(1);
       const again = await admit(system.deps, post(system, {}));
       expect(['admitted', 'joined']).toContain(again.kind);
       const used = limit - ((await leftOf(system.deps.gate, 'r')) ?? 0);

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { cellKeys } from '../../lib/adapters/redis/keys.ts';
 import type { WeirConfig } from '../../lib/config.ts';
-import type { TaskRecord } from '../../lib/domain/task-record.ts';
 import { day } from '../../lib/domain/time.ts';
 import { admit } from '../../lib/operations/admit.ts';
 import { cancel } from '../../lib/operations/cancel.ts';
@@ -10,7 +9,7 @@ import { reconcile } from '../../lib/operations/reconcile.ts';
 import { releaseEnded } from '../../lib/operations/release.ts';
 import { Unavailable } from '../../lib/ports.ts';
 import { TaskError } from '../../lib/task.ts';
-import { drain, openSystem, post, type System } from '../support/deps.ts';
+import { accept, drain, openSystem, post } from '../support/deps.ts';
 import { dumpCell } from '../support/gate.ts';
 import { leftOf } from '../support/rates.ts';
 
@@ -20,12 +19,6 @@ function perDay(limit: number): NonNullable<WeirConfig['rates']> {
 }
 
 const roomy = { running: 50, pending: 100 };
-
-async function accept(system: System, input: unknown): Promise<TaskRecord> {
-  const admission = await admit(system.deps, post(system, input));
-  if (admission.kind !== 'admitted') throw new Error(`expected admitted, got ${JSON.stringify(admission)}`);
-  return admission.record;
-}
 
 test.each([
   { algorithm: 'fixed-window', limit: 20, periodMs: day, calendar: true },

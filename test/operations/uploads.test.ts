@@ -7,7 +7,7 @@ import { admit } from '../../lib/operations/admit.ts';
 import { redrive } from '../../lib/operations/redrive.ts';
 import { deleteUpload, offerUpload, readUpload } from '../../lib/operations/upload.ts';
 import type { TaskFile } from '../../lib/task.ts';
-import { drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
+import { drain, heldLeases, later, openSystem, post, type System } from '../support/deps.ts';
 import { dumpCell } from '../support/gate.ts';
 import { asPart, declared, offered, put, uploadDeps, uploaded } from '../support/uploads.ts';
 
@@ -16,12 +16,6 @@ function naming(system: System, uploadId: string, over: Parameters<typeof post>[
   const { name, ...rest } = over;
   const content = { input: {}, files: [], uploads: [{ field: 'document', uploadId, name }], options: {} };
   return post(system, {}, { submission: { kind: 'read', content }, ...rest });
-}
-
-/** The same system at another time. */
-function later(system: System, ms: number): System['deps'] {
-  const clock = { ...system.deps.clock, now: () => addMs(system.deps.clock.now(), ms) };
-  return { ...system.deps, clock };
 }
 
 function recordOf(admission: Admission) {

@@ -6,21 +6,8 @@ import { reconcile } from '../../lib/operations/reconcile.ts';
 import { work } from '../../lib/operations/work.ts';
 import { maxResultBytes, TaskError } from '../../lib/task.ts';
 import { crashing } from '../support/crash.ts';
-import { drain, heldLeases, openSystem, post, type System } from '../support/deps.ts';
+import { accept, drain, heldLeases, openSystem, post, type System, take } from '../support/deps.ts';
 import { asPart } from '../support/uploads.ts';
-
-async function accept(system: System, input: unknown = {}) {
-  const admission = await admit(system.deps, post(system, input));
-  if (admission.kind !== 'admitted') throw new Error(`expected admitted, got ${admission.kind}`);
-  return admission.record;
-}
-
-async function take(system: System) {
-  const delivery = await system.queue.receive();
-  const pool = system.deps.weir.pools.p;
-  if (delivery === undefined || pool === undefined) throw new Error('expected a message');
-  return { delivery, pool };
-}
 
 function gateOpening() {
   let open = () => {};

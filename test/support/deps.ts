@@ -10,8 +10,10 @@ import { s3Files } from '../../lib/adapters/s3/files.ts';
 import { sqsMessages } from '../../lib/adapters/sqs/messages.ts';
 import { checkConfig, type WeirConfig } from '../../lib/config.ts';
 import { toTaskId } from '../../lib/domain/task-id.ts';
-import { toEpochMs } from '../../lib/domain/time.ts';
+import type { TaskRecord } from '../../lib/domain/task-record.ts';
+import { addMs, toEpochMs } from '../../lib/domain/time.ts';
 import type { AdmitRequest, Options, Submission } from '../../lib/operations/admission.ts';
+import { admit } from '../../lib/operations/admit.ts';
 import { Outlook } from '../../lib/operations/outlook.ts';
 import { type Delivery, type Worked, work } from '../../lib/operations/work.ts';
 import type { Clock } from '../../lib/ports.ts';
@@ -159,6 +161,26 @@ export async function drain({ deps, queue }: System): Promise<Worked[]> {
   return worked;
 }
 
+/** A task that was admitted just now. */
+export async function accept(system: Pick<System, 'deps'>, input: unknown = {}): Promise<TaskRecord> {
+  const admission = await admit(system.deps, post(system, input));
+  if (admission.kind !== 'admitted') throw new Error(`expected admitted, got ${JSON.stringify(admission)}`);
+  return admission.record;
+}
+
+/** Its message, as a worker receives it. */
+export async function take({ deps, queue }: Pick<System, 'deps' | 'queue'>) {
+  const delivery = await queue.receive();
+  const pool = deps.weir.pools.p;
+  if (delivery === undefined || pool === undefined) throw new Error('expected a message of pool p');
+  return { delivery, pool };
+}
+
+/** The same system so many ms later, as far as its clock goes: leases and due moments of DynamoDB have passed, those of Redis have not. */
+export function later({ deps }: Pick<System, 'deps'>, ms: number): System['deps'] {
+  return { ...deps, clock: { ...deps.clock, now: () => addMs(deps.clock.now(), ms) } };
+}
+
 /** A post to `g/a`: JSON alone, or with one text file. */
 export function post(
   { deps }: Pick<System, 'deps'>,
@@ -176,11 +198,25 @@ export function post(
 type SubmittedBytes = Submission['files'][number];
 
 /** Nothing is held: no seat, no slot, no holder. */
-export async function heldLeases({ connection, stage }: System): Promise<string[]> {
-  return connection.call('held', async (client) => {
-    const node = client.nodes('master')[0];
-    const prefix = `{weir:${stage}:0}:`;
-    const keys = (await node?.keys(`${prefix}*`)) ?? [];
-    return keys.map((key) => key.slice(prefix.length)).filter((key) => /^(seats|slots|holders)/.test(key));
+export async function heldLeases(system: CellOf): Promise<string[]> {
+  return keysOf(system, /^(seats|slots|holders)/);
+}
+
+/** As if those that match, without the cell's prefix, had lapsed. Answers how many there were. */
+export async function deleteKeys(system: CellOf, which: RegExp): Promise<number> {
+  const keys = await keysOf(system, which);
+  const prefix = prefixOf(system);
+  await system.connection.call('forget', async (client) => {
+    for (const key of keys) await client.del(prefix + key);
   });
+  return keys.length;
+}
+
+type CellOf = Pick<System, 'connection' | 'stage'>;
+const prefixOf = ({ stage }: CellOf) => `{weir:${stage}:0}:`;
+
+async function keysOf(system: CellOf, which: RegExp): Promise<string[]> {
+  const prefix = prefixOf(system);
+  const keys = await system.connection.call('keys', async (client) => client.nodes('master')[0]?.keys(`${prefix}*`));
+  return (keys ?? []).map((key) => key.slice(prefix.length)).filter((key) => which.test(key));
 }

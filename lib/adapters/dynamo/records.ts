@@ -92,7 +92,11 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
         set: { status: 'queued', runAt, dueAt: runAt, deadline },
         add: { revision: 1, [why === 'failed' ? 'failures' : 'lostLeases']: 1 },
         remove: ['holder', 'progress'],
-        isOwn: (record) => record.status === 'queued' && record.attempt === key.attempt,
+        isOwn: (record) =>
+          record.status === 'queued' &&
+          record.attempt === key.attempt &&
+          record.runAt === runAt &&
+          record.deadline === deadline,
       }),
     expire: (key, end) =>
       write(key, {
@@ -110,7 +114,6 @@ export function dynamoRecords({ client, table, stage, now }: DynamoOptions): Rec
         when: { status: 'queued', burials: key.burials },
         set: { dueAt, buriedSend: send },
         add: { burials: 1 },
-        isOwn: ({ burials, buriedSend }) => burials === key.burials + 1 && buriedSend === send,
       }),
     giveUp: (key, error, end) =>
       write(key, {

@@ -7,6 +7,7 @@ import type { Cell } from './cell.ts';
 import { dropClientSeats } from './client-seats.ts';
 import type { RedisConnection } from './connection.ts';
 import type { CellKeys } from './keys.ts';
+import { oldHolders } from './old-holders.ts';
 import { admitScript, confirmScript, peekScript, refuseScript } from './scripts/admission.ts';
 import { limitsScript, restoreScript, singleScript } from './scripts/cell-settings.ts';
 import { rateScript, settleScript } from './scripts/rates.ts';
@@ -53,6 +54,7 @@ export function redisGate({ connection, ...options }: GateOptions): Gate {
     alive: (input) => connection.run(aliveScript, { cell, input }),
     observe: (input) => connection.run(observeScript, { cell, input }),
     dropClientSeats: (tasks) => dropClientSeats(connection, options.keys, tasks),
+    oldHolders: (before) => oldHolders(connection, options.keys, before),
     seats: (input) => connection.run(seatsScript, { cell, input }),
     ledger: (input) => connection.run(ledgerScript, { cell, input }),
     times: (input) => connection.run(timesScript, { cell, input }),
