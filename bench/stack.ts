@@ -1,15 +1,17 @@
 // `npm run bench:stack`: what slots cost, on the whole local stack. Rounds of the variants are interleaved; each figure is a median.
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { startStack } from '../local/stack.ts';
+import { copyProject } from '../test/support/project-copy.ts';
+import { byCallers } from './callers.ts';
+import { median } from './meter.ts';
 
 const quick = process.argv.includes('--quick');
 const rounds = quick ? 1 : 9;
 const tasks = quick ? 40 : 200;
 const workMs = 50;
 const token = 'bench-operator-token';
-const copied = ['cdk.json', 'package.json', 'package-lock.json', 'tsconfig.json', 'lib', 'functions', 'infra', 'tasks'];
 
 /** Three pools with a probe each: two slots for four consumers, two consumers whose slots never bind, and one for throughput. */
 const configuration = `import { defineConfig } from './lib/config.ts';
@@ -18,8 +20,8 @@ import probe from './tasks/probe.ts';
 const pool = { pending: 2_000, memoryMb: 512 };
 export default defineConfig({
   pools: {
-    two-slots: { ...pool, running: 2, maxRunning: 4 },
-    two-consumers: { ...pool, running: 2, maxRunning: 2 },
+    'two-slots': { ...pool, running: 2, maxRunning: 4 },
+    'two-consumers': { ...pool, running: 2, maxRunning: 2 },
     wide: { ...pool, running: 6, maxRunning: 6 },
   },
   tasks: [
@@ -28,14 +30,11 @@ export default defineConfig({
     { ...probe, api: 'wide/probe', pool: 'wide' },
   ],
 });
-`.replaceAll(/^( +)([a-z]+-[a-z]+):/gm, "$1'$2':");
+`;
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-bench-'));
 const projectDir = join(folder, 'project');
-mkdirSync(projectDir);
-for (const name of copied) cpSync(name, join(projectDir, name), { recursive: true });
-symlinkSync(resolve('node_modules'), join(projectDir, 'node_modules'));
-writeFileSync(join(projectDir, 'weir.config.ts'), configuration);
+copyProject('.', projectDir, configuration);
 process.env.WEIR_OPERATOR_TOKEN = token;
 const stack = await startStack({ projectDir, dataDir: join(folder, 'data'), port: 0, log: () => undefined });
 const url = `${stack.url}/api/v1`;
@@ -82,19 +81,20 @@ try {
 /** Posts `count` probes, waits until all have ended, and answers the milliseconds from the first start to the last end. */
 async function round(api: string, count: number, ms: number): Promise<number> {
   const begun = new Date(Date.now() - 1).toISOString();
-  const left = Array.from({ length: count }, (_, n) => n);
-  const post = async () => {
-    for (let n = left.pop(); n !== undefined; n = left.pop()) {
-      const answer = await fetch(`${url}/${api}/tasks`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ input: { ms, tag: `${begun} ${n}` } }),
-      });
-      if (answer.status !== 202) throw new Error(`expected 202, got ${answer.status} ${await answer.text()}`);
-      await answer.arrayBuffer();
-    }
+  const post = async (n: number) => {
+    const answer = await fetch(`${url}/${api}/tasks`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ input: { ms, tag: `${begun} ${n}` } }),
+    });
+    if (answer.status !== 202) throw new Error(`expected 202, got ${answer.status} ${await answer.text()}`);
+    await answer.arrayBuffer();
   };
-  await Promise.all(Array.from({ length: 8 }, post));
+  await byCallers(
+    Array.from({ length: count }, (_, n) => n),
+    post,
+    8,
+  );
   for (;;) {
     const ended = await endedSince(api, begun);
     if (ended.length === count) return makespan(ended);
@@ -126,10 +126,6 @@ async function limits(body: unknown): Promise<void> {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
   const answer = await fetch(`${url}/operator/limits`, { method: 'PUT', headers, body: JSON.stringify(body) });
   if (answer.status !== 200) throw new Error(`expected 200, got ${answer.status} ${await answer.text()}`);
-}
-
-function median(figures: readonly number[]): number {
-  return [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? Number.NaN;
 }
 
 function last(figures: readonly number[]): number {

@@ -37,7 +37,7 @@ export async function startS3(
   const guard = await startS3Guard(sqsS3, localCredentials);
   defer(() => guard.close());
   state.update((current) => {
-    current.s3 = { port: guard.port, pid: sqsS3.pid };
+    current.s3 = { port: guard.port };
   });
   return {
     port: guard.port,
@@ -63,8 +63,6 @@ function register(
     onSpawn(spawned) {
       state.update((current) => {
         current[name] = { ...spawned, ...secret };
-        // The store is in the same process, behind the guard's port.
-        if (name === 'sqs' && current.s3 !== undefined) current.s3.pid = spawned.pid;
       });
       // At once: if this process is killed now, the next one must find what it left.
       state.flush();

@@ -12,7 +12,8 @@ export type StackState = {
   redis?: ServiceState;
   dynamodb?: ServiceState;
   sqs?: ServiceState;
-  s3?: ServiceState;
+  /** In the process of SQS, behind a guard. */
+  s3?: { port: number };
   secrets?: { port: number };
   lambda?: { port: number };
   queues: Record<string, string>;

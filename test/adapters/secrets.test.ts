@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { signingKeys } from '../../lib/adapters/secrets.ts';
 import { cursorKey, hookSecret, webhookSecret } from '../../lib/domain/signing-keys.ts';
 import { startSecretsServer } from '../../local/services/secrets-server.ts';
-import { awsClient } from '../support/records.ts';
+import { awsClient } from '../support/aws-client.ts';
 
 /** The local stack's secrets, of which a test says what is found. */
 async function openSigning(texts: (string | undefined)[]) {

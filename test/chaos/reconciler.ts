@@ -4,18 +4,14 @@ import { reconcilePeriodMs } from './times.ts';
 const mostAtOnce = 3;
 
 /** Starts reconcile each period, also while a run before it still goes on; in the place of a schedule that has whole minutes. */
-export function keepReconciling(reconcile: (signal: AbortSignal) => Promise<unknown>): {
-  runs(): number;
-  stop(): Promise<void>;
-} {
+export function keepReconciling(reconcile: (signal: AbortSignal) => Promise<unknown>): { stop(): Promise<void> } {
   const stop = new AbortController();
   const underWay = new Set<Promise<void>>();
-  let runs = 0;
   const start = () => {
     // A run whose process is killed is a run less, as it is in the cloud.
     const run = reconcile(stop.signal)
       .then(
-        () => void runs++,
+        () => undefined,
         () => undefined,
       )
       .finally(() => underWay.delete(run));
@@ -28,7 +24,6 @@ export function keepReconciling(reconcile: (signal: AbortSignal) => Promise<unkn
     }
   })();
   return {
-    runs: () => runs,
     async stop() {
       stop.abort();
       await Promise.all([loop, ...underWay]);

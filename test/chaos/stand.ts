@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type RunningStack, startStack } from '../../local/stack.ts';
-import { copyProject, stage } from './project.ts';
+import { copyProject } from '../support/project-copy.ts';
+import { configuration, stage } from './project.ts';
 import type { Watch } from './proxy/call.ts';
 import { Relays } from './proxy/relays.ts';
 
@@ -46,7 +47,7 @@ export async function startStand({ source, watch, log, signal, keep = false }: S
     else rmSync(folder, { recursive: true, force: true });
   };
   try {
-    copyProject(source, projectDir);
+    copyProject(source, projectDir, configuration);
     stack = await startStack({
       projectDir,
       dataDir: join(folder, 'data'),

@@ -43,6 +43,5 @@ export async function runStrikers(striking: Striking): Promise<Striking['from']>
 }
 
 async function deal({ strikes, tally, signal }: Striking, strike: Strike): Promise<void> {
-  const { kind } = await strikes.arm(strike, armedMs, signal);
-  tally.add(strike, kind);
+  tally.add(strike, await strikes.arm(strike, armedMs, signal));
 }

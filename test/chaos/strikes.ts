@@ -3,10 +3,8 @@ import type { Strike } from './dice.ts';
 import { isAt } from './points.ts';
 import type { Call, Connection, Reply, Verdict, Watch } from './proxy/call.ts';
 
-/** `missed`: nothing came to the place in time. `task`: whose request it was. */
-export type Struck =
-  | { readonly kind: 'struck'; readonly pid: number; readonly task: string | undefined }
-  | { readonly kind: 'missed' };
+/** `missed`: nothing came to the place in time, or what came was gone before it could be struck. */
+export type Struck = 'struck' | 'missed';
 
 /** Does to a victim what a strike says; false when it is gone already. Answers once a frozen one goes on. */
 export type Hit = (strike: Strike, pid: number, call: Call) => Promise<boolean>;
@@ -34,7 +32,7 @@ export class Strikes implements Watch {
     const armed = { strike, toSkip: strike.skip, passed: () => passed.abort(), settle: resolve };
     this.#armed.add(armed);
     await sleep(withinMs, undefined, { signal: AbortSignal.any([signal, passed.signal]) }).catch(() => undefined);
-    if (this.#armed.delete(armed)) return { kind: 'missed' };
+    if (this.#armed.delete(armed)) return 'missed';
     return promise;
   }
 
@@ -64,11 +62,11 @@ export class Strikes implements Watch {
     const hit = this.#hit(strike, pid, call);
     if (blow.victim === 'function') {
       const worked = await hit;
-      settle(worked ? { kind: 'struck', pid, task: call.taskId } : { kind: 'missed' });
+      settle(worked ? 'struck' : 'missed');
       return blow.kind === 'kill' && worked ? 'drop' : 'pass';
     }
     // The request that came by goes its way at once, and finds the service as it is.
-    void hit.then((worked) => settle(worked ? { kind: 'struck', pid, task: call.taskId } : { kind: 'missed' }));
+    void hit.then((worked) => settle(worked ? 'struck' : 'missed'));
     return 'pass';
   }
 }

@@ -25,11 +25,6 @@ export class Tally {
     return points.reduce((sum, { name }) => sum + this.#at(name, column), 0);
   }
 
-  /** Kills of function processes at one point. */
-  killsAt(point: string): number {
-    return this.#at(point, 'function killed');
-  }
-
   /** Services that were killed or frozen; connections that were cut and data that was lost do not count. */
   get serviceBlows(): number {
     return [...this.services].reduce((sum, [what, count]) => sum + (/ (killed|frozen)$/.test(what) ? count : 0), 0);

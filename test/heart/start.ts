@@ -1,9 +1,7 @@
+import type { Place } from '../support/process-deps.ts';
+
 /** What a worker's process is told when it starts, and its heartbeat thread with it, in `WEIR_TEST_START`. */
-export type Start = {
-  readonly ports: { readonly redis: number; readonly dynamodb: number; readonly sqsS3: number };
-  readonly stage: string;
-  readonly table: string;
-  readonly queueUrl: string;
+export type Start = Place & {
   readonly task: { readonly timeoutMs: number; readonly attempts: number };
   /** The module of its thread, beside this one. */
   readonly thread: 'thread.ts' | 'fragile-thread.ts' | 'broken-thread.ts';

@@ -13,9 +13,9 @@ import { changeLimits } from '../../lib/operations/limits.ts';
 import { reconcile } from '../../lib/operations/reconcile.ts';
 import { work } from '../../lib/operations/work.ts';
 import { readTaskMessage } from '../../lib/queue/task-message.ts';
+import { awsClient } from '../support/aws-client.ts';
 import { openSystem, post } from '../support/deps.ts';
 import { newTaskId } from '../support/gate.ts';
-import { awsClient } from '../support/records.ts';
 
 const maxReceiveCount = 4;
 const visibilityMs = 3 * second;

@@ -8,11 +8,11 @@ import { taskView } from '../../lib/domain/task-view.ts';
 import { hour, second } from '../../lib/domain/time.ts';
 import { admit } from '../../lib/operations/admit.ts';
 import { deliver } from '../../lib/operations/deliver.ts';
+import { awsClient } from '../support/aws-client.ts';
 import { answering, deliveryOf, drainDeliveries, master, openDeliveries } from '../support/deliveries.ts';
 import { drain, openSystem, post } from '../support/deps.ts';
 import { newTaskId } from '../support/gate.ts';
 import { openReceiver } from '../support/receiver.ts';
-import { awsClient } from '../support/records.ts';
 
 describe('one end', () => {
   test.each(['succeeded', 'failed', 'cancelled', 'expired'] as const)(

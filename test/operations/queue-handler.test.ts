@@ -5,8 +5,8 @@ import { sqsMessages } from '../../lib/adapters/sqs/messages.ts';
 import type { Delivery, Worked } from '../../lib/operations/work.ts';
 import { queueHandler } from '../../lib/queue/queue-handler.ts';
 import { readTaskMessage } from '../../lib/queue/task-message.ts';
+import { awsClient } from '../support/aws-client.ts';
 import { newTaskId, silent } from '../support/gate.ts';
-import { awsClient } from '../support/records.ts';
 
 async function openQueue() {
   const client = new SQSClient(awsClient(inject('ports').sqsS3));

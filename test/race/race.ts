@@ -5,7 +5,9 @@ import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { Redis } from 'ioredis';
 import { cellKeys } from '../../lib/adapters/redis/keys.ts';
-import { awsAt, type Ports, type Start } from './start.ts';
+import { awsClient } from '../support/aws-client.ts';
+import type { Ports } from '../support/process-deps.ts';
+import type { Start } from './start.ts';
 
 const processes = 8;
 export const posts = 200;
@@ -31,8 +33,8 @@ export class Race {
     this.#ports = ports;
     const worker = new URL('./worker.ts', import.meta.url);
     this.#workers = Array.from({ length: processes }, () => fork(worker, { execArgv: [] }));
-    this.#dynamodb = new DynamoDBClient(awsAt(ports.dynamodb));
-    this.#sqs = new SQSClient(awsAt(ports.sqsS3));
+    this.#dynamodb = new DynamoDBClient(awsClient(ports.dynamodb));
+    this.#sqs = new SQSClient(awsClient(ports.sqsS3));
     this.#redis = new Redis({ host: '127.0.0.1', port: ports.redis });
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { CreateQueueCommand, DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { CreateQueueCommand, DeleteMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { inject, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { sqsMessages } from '../../lib/adapters/sqs/messages.ts';
@@ -14,8 +14,10 @@ import type { Worked } from '../../lib/operations/work.ts';
 import type { Records, TaskKey, Written } from '../../lib/ports.ts';
 import { readEndMessage } from '../../lib/queue/task-message.ts';
 import { defineTask } from '../../lib/task.ts';
+import { awsClient } from './aws-client.ts';
+import { receiveOne } from './receive.ts';
 import { openReceiver } from './receiver.ts';
-import { awsClient, openRecords, taskRecord } from './records.ts';
+import { openRecords, taskRecord } from './records.ts';
 
 export const master = 'a master secret of a test';
 const weir = checkConfig({
@@ -57,17 +59,7 @@ export async function openDeliveries(trustedOrigins: readonly string[], { deadli
       const pages = Array.from({ length: records.shards }, (_, shard) => records.open(shard));
       return (await Promise.all(pages)).some(({ keys }) => keys.some((key) => key.id === id));
     },
-    async receive() {
-      const { Messages } = await sqs.send(
-        new ReceiveMessageCommand({
-          QueueUrl,
-          WaitTimeSeconds: 1,
-          VisibilityTimeout: 30,
-          MessageSystemAttributeNames: ['ApproximateReceiveCount'],
-        }),
-      );
-      return Messages?.[0];
-    },
+    receive: () => receiveOne(sqs, QueueUrl),
     remove: (ReceiptHandle: string) => sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle })),
   };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateBucketCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
-import { CreateQueueCommand, DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { CreateQueueCommand, DeleteMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { inject, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { dynamoUploads } from '../../lib/adapters/dynamo/uploads.ts';
@@ -18,9 +18,11 @@ import { Outlook } from '../../lib/operations/outlook.ts';
 import { type Delivery, type Worked, work } from '../../lib/operations/work.ts';
 import type { Clock } from '../../lib/ports.ts';
 import { defineTask, type TaskDefinition } from '../../lib/task.ts';
+import { awsClient } from './aws-client.ts';
 import { newTaskId, openGate, silent } from './gate.ts';
 import { withHeart } from './heart.ts';
-import { awsClient, openRecords } from './records.ts';
+import { receiveOne } from './receive.ts';
+import { openRecords } from './records.ts';
 
 type Run = TaskDefinition['run'];
 
@@ -125,15 +127,7 @@ function openQueue(sqs: SQSClient, QueueUrl: string) {
     url: QueueUrl,
     /** One message, or none after a second without one. */
     async receive(): Promise<Delivery | undefined> {
-      const { Messages } = await sqs.send(
-        new ReceiveMessageCommand({
-          QueueUrl,
-          WaitTimeSeconds: 1,
-          VisibilityTimeout: 30,
-          MessageSystemAttributeNames: ['ApproximateReceiveCount'],
-        }),
-      );
-      const message = Messages?.[0];
+      const message = await receiveOne(sqs, QueueUrl);
       if (message === undefined) return undefined;
       return {
         message: body.parse(JSON.parse(message.Body ?? '')),

@@ -5,14 +5,8 @@ import { dynamoRecords } from '../../lib/adapters/dynamo/records.ts';
 import type { TaskRecord } from '../../lib/domain/task-record.ts';
 import { addMs, day, hour, toEpochMs } from '../../lib/domain/time.ts';
 import type { Records } from '../../lib/ports.ts';
+import { awsClient } from './aws-client.ts';
 import { newTaskId, tiersFor } from './gate.ts';
-
-const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-
-/** Settings of an AWS client that talks to the test's own server. */
-export function awsClient(port: number) {
-  return { endpoint: `http://127.0.0.1:${port}`, region: 'eu-central-1', credentials };
-}
 
 /** A table of its own on the shared server, with the indexes of the deployed one. */
 export async function openRecords(): Promise<{ records: Records; client: DynamoDBClient; table: string }> {
