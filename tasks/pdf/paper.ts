@@ -14,7 +14,7 @@ export type Writer = {
   end(): Promise<Uint8Array>;
 };
 
-/** A PDF without pages; `facts` go into its document information beside the title. */
+/** A PDF without pages, with the title in its document information. */
 export function openWriter(title: string | undefined): Writer {
   const pdf = new PDFDocument({
     autoFirstPage: false,

@@ -14,7 +14,8 @@ const settled = 1e-5;
 export function summarize(text: string, count: number, locale?: string): string[] {
   const sentences = sentencesOf(text, locale).slice(0, mostSentences);
   if (sentences.length <= count) return sentences;
-  const scores = rank(similarities(sentences.map((sentence) => wordsOf(sentence, locale))));
+  const segmenter = new Intl.Segmenter(locale, { granularity: 'word' });
+  const scores = rank(similarities(sentences.map((sentence) => wordsOf(sentence, segmenter, locale))));
   return sentences
     .map((_, index) => index)
     .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
@@ -33,8 +34,7 @@ function sentencesOf(text: string, locale: string | undefined): string[] {
     .filter((sentence) => /\p{L}/u.test(sentence) && sentence.length <= longestSentence);
 }
 
-function wordsOf(sentence: string, locale: string | undefined): Set<string> {
-  const segmenter = new Intl.Segmenter(locale, { granularity: 'word' });
+function wordsOf(sentence: string, segmenter: Intl.Segmenter, locale: string | undefined): Set<string> {
   const words = [...segmenter.segment(sentence)].filter(({ isWordLike }) => isWordLike);
   return new Set(words.map(({ segment }) => segment.normalize('NFC').toLocaleLowerCase(locale)));
 }
@@ -42,9 +42,10 @@ function wordsOf(sentence: string, locale: string | undefined): Set<string> {
 function similarities(words: readonly ReadonlySet<string>[]): number[][] {
   const weights = words.map(() => Array<number>(words.length).fill(0));
   for (const [a, ofA] of words.entries()) {
+    const listed = [...ofA];
     for (let b = 0; b < a; b++) {
       const ofB = words[b] ?? new Set();
-      const common = [...ofA].reduce((sum, word) => sum + (ofB.has(word) ? 1 : 0), 0);
+      const common = listed.reduce((sum, word) => sum + (ofB.has(word) ? 1 : 0), 0);
       // Sentences of one word would divide by log 1.
       const weight = common === 0 ? 0 : common / (Math.log(ofA.size + 1) + Math.log(ofB.size + 1));
       (weights[a] as number[])[b] = weight;

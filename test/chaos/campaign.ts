@@ -106,7 +106,7 @@ async function run(options: CampaignOptions, { stand, strikes, witness, blows, s
     await reconciler.stop();
     const verdict = judge(clients, witness, await takeSnapshot(stack.state()));
     const seats = await giveSeatsBack(stand);
-    const comebacks = judgeComebacks(struck, witness.accepted, blows.outages);
+    const comebacks = judgeComebacks(struck, witness.accepted, blows.outages, reconciler.runs);
     return {
       ...{ tally, witness, clients, next, strikingMs, slots, waitsMs: comebacks.waitsMs },
       findings: [...verdict.findings, ...slots.findings, ...comebacks.findings, ...seats.findings],

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from 'vitest';
-import { taskKey } from '../../lib/adapters/dynamo/item.ts';
+import { cancel } from '../../lib/operations/cancel.ts';
 import { reconcile } from '../../lib/operations/reconcile.ts';
 import { heldLeases, openSystem, type System } from '../support/deps.ts';
 import { pool } from './start.ts';
@@ -86,7 +85,7 @@ describe('a handler that blocks its event loop', () => {
     const system = await openSystem();
     const worker = await runInProcess(system, { input: { blockMs: 60_000 }, timeoutMs: 60_000, attempts: 2 });
     const begunAt = performance.now();
-    await endOtherwise(system, worker.record);
+    expect(await cancel(system.deps, worker.record)).toMatchObject({ kind: 'cancelled' });
     expect(await worker.ended).toEqual(killed);
     expect(performance.now() - begunAt).toBeLessThan(pool.heartbeatMs + patienceMs + slackMs);
     expect(await system.deps.records.read(worker.record)).toMatchObject({ status: 'cancelled', failures: 0 });
@@ -107,7 +106,7 @@ describe('a heartbeat thread', () => {
   test('tells the handler when the task has ended otherwise; the process lives on', async () => {
     const system = await openSystem();
     const worker = await runInProcess(system, { input: { ms: 60_000 }, timeoutMs: 60_000, attempts: 2 });
-    await endOtherwise(system, worker.record);
+    expect(await cancel(system.deps, worker.record)).toMatchObject({ kind: 'cancelled' });
     await worker.aborted;
     expect(await worker.worked).toMatchObject({ worked: { kind: 'ack', because: 'lease lost' } });
     expect(await worker.ended).toEqual({ code: 0, signal: null });
@@ -142,26 +141,3 @@ describe('a heartbeat thread', () => {
     await expect.poll(() => reconcile(system.deps), { timeout: 10_000 }).toMatchObject({ requeued: 1 });
   });
 });
-
-/** As a cancellation does: the record is ended first, then its seat is removed. The slots stay: the handler has not stopped. */
-async function endOtherwise({ client, table, deps }: System, record: Parameters<typeof taskKey>[0]): Promise<void> {
-  const { Attributes } = await client.send(
-    new UpdateItemCommand({
-      TableName: table,
-      Key: { pk: { S: taskKey(record) } },
-      ConditionExpression: '#status = :running',
-      UpdateExpression: 'SET #status = :cancelled, finishedAt = :now REMOVE openShard',
-      ExpressionAttributeNames: { '#status': 'status' },
-      ExpressionAttributeValues: {
-        ':running': { S: 'running' },
-        ':cancelled': { S: 'cancelled' },
-        ':now': { N: String(deps.clock.now()) },
-      },
-      ReturnValues: 'ALL_NEW',
-    }),
-  );
-  expect(Attributes?.status).toEqual({ S: 'cancelled' });
-  const ended = await deps.records.read(record);
-  if (ended === undefined) throw new Error('expected a record');
-  await deps.gate.release({ ...ended, ended: { pointerMs: 0 } });
-}

@@ -18,15 +18,6 @@ export function ruleOf(numbers: RateNumbers | undefined, over: Partial<RateRule>
   return { [rule.name]: rule };
 }
 
-/** One of each algorithm that lets 20 through at once and 20 a minute. */
-export const twentyAMinute: readonly RateNumbers[] = [
-  { algorithm: 'fixed-window', limit: 20, periodMs: 60_000 },
-  { algorithm: 'fixed-window', limit: 20, periodMs: 60_000, calendar: true },
-  { algorithm: 'token-bucket', limit: 20, periodMs: 60_000 },
-  { algorithm: 'token-bucket', limit: 0, burst: 20, periodMs: 60_000 },
-  { algorithm: 'gcra', limit: 20, periodMs: 60_000 },
-];
-
 export type Request = { readonly afterMs: number; readonly amount: number };
 
 export function rateServer(): Redis {
