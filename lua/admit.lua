@@ -20,7 +20,7 @@
 --         shared          how many tiers are everybody's; the others are one client's each, and their sets expire with their last lease
 --       not_after       ms: past it nothing is done, because the caller has given up; '' = any time
 --       labels, limits  of the tiers (include/tiers.lua)
---       rules, asks     of the rate rules (include/rates.lua)
+--       rules, names    of the rate rules (include/rates.lua)
 --
 -- Replies  {'admitted', now, deadline, epoch, version, uses…, rates…}     deadline: the moment the seat lapses
 --          {'duplicate', state, id, fingerprint}                  state: creating | created
@@ -63,7 +63,7 @@ if tiers ~= 4 then
 end
 local ruled = #KEYS > 11
 if ruled and not ARGV[at + 2] then
-  refuse_argument('asks', 'those of each rule')
+  refuse_argument('names', 'one for each rule')
 end
 
 if not_after and now > not_after then
@@ -82,26 +82,34 @@ end
 
 -- A script makes its functions anew at each call: those of rate rules only where one may be in force.
 local rated
-if ruled and (overridden or string.find(ARGV[at + 1], ',', 1, true)) then
+if ruled and (overridden or string.find(ARGV[at + 1], '[hcqbg]')) then
   rated = (function()
--- @include rate-forms
 -- @include rate-states
 -- @include rates
 
-    read_rules(13)
-    if overridden then
-      override_forms(KEYS[1])
-    end
-    local rates, short, wait, never = judge_rates(13, now)
+    local rules, words = read_rules(13)
+    local rule_names = read_names(words, 13)
+    local rates = {}
+    local live = overridden and live_forms(KEYS[1], rule_names)
+    local short, wait, never, most = judge_rates(rates, 0, 13, now, rules, live)
     return {
       short = short,
       wait = wait,
       never = never,
+      most = most,
+      -- Says as words what was charged.
       charge = function()
-        return charge_rates(rates, now)
+        charge_rates(rates, 0, 13, now)
+        local charged = {}
+        for nth = 1, in_force do
+          if amounts[nth] > 0 then
+            charged[#charged + 1] = rule_names[rates[5 * nth - 4]] .. '=' .. amounts[nth]
+          end
+        end
+        return charged
       end,
       append = function(answer)
-        return append_rates(answer, rates, now)
+        return append_rates(answer, rates, 0)
       end,
     }
   end)()
@@ -127,10 +135,10 @@ for index = 1, tiers do
 end
 
 if rated and rated.never then
-  return { 'too_costly', rated.never.index, rated.never.limit }
+  return { 'too_costly', rated.never, rated.most }
 end
 if rated and rated.short then
-  return with_rates({ 'limited', rated.short.index, rated.wait, version })
+  return with_rates({ 'limited', rated.short, rated.wait, version })
 end
 
 local giving_back = lock ~= nil and lock.id == replaces and replaced ~= ''

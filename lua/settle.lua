@@ -8,20 +8,20 @@
 -- ARGV  now          ms, '' = server TIME
 --       attempt      that says so; what an earlier one says after it does not count
 --       over         1: for the last time, the charges are forgotten
---       rules, asks  of the rules (include/rates.lua); an amount of -1 leaves what is charged
+--       rules, names of the rules (include/rates.lua); an amount of -1 leaves what is charged
 --
 -- Replies  {'settled'}
 --          {'gone'}       nothing is charged to this task any more, or never was
 --          {'stale'}      a later attempt has settled it
 -- @include arguments
--- @include rate-forms
 -- @include rate-states
 -- @include rates
 
 local now = moment()
 local attempt = integer('attempt', 0, 1e6)
 local over = integer('over', 0, 1) == 1
-read_rules(3)
+local rules, rule_names = read_rules(3)
+local names = read_names(rule_names, 3)
 
 local charges = call('GET', KEYS[2])
 if not charges then
@@ -32,9 +32,9 @@ charged_at = tonumber(charged_at)
 if attempt < tonumber(settled_by) then
   return { 'stale' }
 end
-local amounts = {}
+local amounts_charged = {}
 for name, amount in string.gmatch(words, '(%S+)=(%d+)') do
-  amounts[name] = tonumber(amount)
+  amounts_charged[name] = tonumber(amount)
 end
 
 local function settled(rate, by)
@@ -43,7 +43,7 @@ local function settled(rate, by)
   if by > 0 then
     return math.max(math.min(rate.left, -rate.cap), rate.left - units)
   end
-  if rate.kind == 'gcra' then
+  if rate.kind == 'g' then
     units = math.max(0, units - math.max(0, now - charged_at) * rate.per_ms)
   elseif charged_at < rate.opened then
     units = 0
@@ -51,32 +51,39 @@ local function settled(rate, by)
   return math.min(rate.cap, rate.left + units)
 end
 
-override_forms(KEYS[1])
-local changed, kept = {}, {}
-for index, form in ipairs(forms) do
-  local name, amount = names[index], asks[2 * index - 1]
-  local by = amount >= 0 and amounts[name] and amount - amounts[name] or 0
-  if by ~= 0 then
-    amounts[name] = amount
-    if form ~= '' then
-      local rate = read_rate(index, KEYS[2 + index], form, now, asks[2 * index])
-      local left = settled(rate, by)
-      -- What changes nothing writes nothing: a window that is over stays over.
-      if left ~= rate.left then
-        rate.left = left
-        changed[#changed + 1] = rate
-      end
-    end
+local function amount_of(index)
+  return (select(5, struct.unpack(rule_numbers, rules, rule_bytes * (index - 1) + 1)))
+end
+
+local changes, kept = {}, {}
+for index, name in ipairs(names) do
+  local amount = amount_of(index)
+  changes[index] = amount >= 0 and amounts_charged[name] and amount - amounts_charged[name] or 0
+  if changes[index] ~= 0 then
+    amounts_charged[name] = amount
   end
 end
 
-for _, rate in ipairs(changed) do
-  write_rate(rate, now)
+local rates = {}
+judge_rates(rates, 0, 3, now, rules, live_forms(KEYS[1], names))
+for nth = 1, in_force do
+  local index, limit, _, left, resets = unpack(rates, 5 * nth - 4, 5 * nth)
+  local rate = flows[nth] or { left = left, cap = limit, one = 1, opened = opened_at[nth] }
+  local after = changes[index] == 0 and rate.left or settled(rate, changes[index])
+  -- What changes nothing writes nothing: a window that is over stays over.
+  if after ~= rate.left then
+    rate.left = after
+    if flows[nth] then
+      write_flow(KEYS[2 + index], rate, now)
+    else
+      write_window(KEYS[2 + index], limit - after, opened_at[nth], now + resets, counts_on[nth])
+    end
+  end
 end
 if over then
   call('DEL', KEYS[2])
 else
-  for name, amount in pairs(amounts) do
+  for name, amount in pairs(amounts_charged) do
     kept[#kept + 1] = name .. '=' .. amount
   end
   table.sort(kept)

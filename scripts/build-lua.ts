@@ -4,20 +4,29 @@ import { basename } from 'node:path';
 const folder = new URL('../lua/', import.meta.url);
 const target = new URL('../lib/adapters/redis/sources.generated.ts', import.meta.url);
 
-/** Replaces each `-- @include name` by `lua/include/name.lua`. */
-function inline(source: string): string {
-  return source.replace(/^-- @include (\S+)$/gm, (_line, name: string) =>
-    readFileSync(new URL(`include/${name}.lua`, folder), 'utf8').trim(),
-  );
+function read(file: string): string {
+  return readFileSync(new URL(file, folder), 'utf8');
 }
 
-/** Without indents and lines that are comment alone: every function that asks Redis carries these texts, and Redis keeps them. */
-function bare(source: string): string {
-  return source
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('--'))
-    .join('\n');
+/** Replaces each `-- @include name` by `lua/include/name.lua`. */
+function inline(source: string): string {
+  return source.replace(/^-- @include (\S+)$/gm, (_line, name: string) => inline(read(`include/${name}.lua`).trim()));
+}
+
+/** Without lines that are comment alone or empty: every function that asks Redis carries these texts, and Redis keeps them. */
+function withoutComments(source: string): string {
+  return source.replace(/^\s*(--.*)?\n/gm, '');
+}
+
+/** Without functions that nothing calls: a script makes all of its functions anew in each call. */
+function withoutUnused(source: string): string {
+  const functions = [...source.matchAll(/^local function (\w+).*?^end\n/gms)];
+  const unused = functions.find(([, name]) => source.match(new RegExp(`\\b${name}\\b`, 'g'))?.length === 1);
+  return unused === undefined ? source : withoutUnused(source.replace(unused[0], ''));
+}
+
+function withoutIndents(source: string): string {
+  return source.replace(/^ +/gm, '').trim();
 }
 
 const names = readdirSync(folder)
@@ -25,7 +34,7 @@ const names = readdirSync(folder)
   .map((file) => basename(file, '.lua'))
   .sort();
 const sources = names.map(
-  (name) => [name, bare(inline(readFileSync(new URL(`${name}.lua`, folder), 'utf8')))] as const,
+  (name) => [name, withoutIndents(withoutUnused(withoutComments(inline(read(`${name}.lua`)))))] as const,
 );
 const generated = [
   '// Made by `npm run build:lua` from lua/. Do not edit.',

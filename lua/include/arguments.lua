@@ -24,15 +24,19 @@ local function integer(name, low, high)
   return value
 end
 
--- Whole numbers packed into one argument, signed, 32 bits each: a script pays for each argument before it begins. One value more comes
--- after them, as struct.unpack also says where it stopped.
-local function packed_integers(name, count)
+-- What struct.unpack takes apart. A script pays for each argument before it begins, so numbers come together.
+local function packed(name, bytes)
   at = at + 1
-  local packed = ARGV[at]
-  if packed == nil or #packed ~= 4 * count then
-    refuse_argument(name, count .. ' packed numbers')
+  local value = ARGV[at]
+  if value == nil or #value ~= bytes then
+    refuse_argument(name, bytes .. ' bytes')
   end
-  return struct.unpack('>' .. string.rep('i4', count), packed)
+  return value
+end
+
+-- Whole numbers, signed, 32 bits each. One value more comes after them, as struct.unpack also says where it stopped.
+local function packed_integers(name, count)
+  return struct.unpack('>' .. string.rep('i4', count), packed(name, 4 * count))
 end
 
 local function check_range(name, value, low, high)
@@ -52,10 +56,10 @@ end
 
 -- The moment of this call: the server's, unless a test names one.
 local function moment()
-  local given = optional_integer('now', 1e12, 7e12)
-  if given then
-    return given
+  if ARGV[at + 1] ~= '' then
+    return integer('now', 1e12, 7e12)
   end
+  at = at + 1
   local time = call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end

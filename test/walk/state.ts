@@ -17,6 +17,8 @@ export type Reading = {
   readonly command: Command;
   readonly expected: unknown;
   readonly read?: (raw: unknown) => unknown;
+  /** The reply is read as a Buffer. */
+  readonly binary?: true;
 };
 
 const absent = -2;
@@ -53,7 +55,7 @@ export function readings(world: World, { keys }: Cell): Reading[] {
       const state = rates.get(rateName(each));
       const key = keys.rate(each);
       return [
-        { command: ['get', key], expected: state === undefined ? null : rateText(state) },
+        { command: ['get', key], expected: state && rateText(state), read: readRate, binary: true },
         { command: ['pexpiretime', key], expected: state?.expires ?? absent },
       ];
     }),
@@ -73,6 +75,14 @@ function rateText(state: RateState): string {
     case 'gcra':
       return String(state.tat);
   }
+}
+
+/** A letter and whole numbers as doubles, as `lua/include/rate-states.lua` packs them. */
+function readRate(raw: unknown): string | undefined {
+  if (!Buffer.isBuffer(raw)) return undefined;
+  const numbers = Array.from({ length: Math.floor(raw.length / 8) }, (_, index) => raw.readDoubleLE(1 + 8 * index));
+  const letter = raw.toString('latin1', 0, 1);
+  return letter === 'g' ? numbers.join('|') : [letter, ...numbers].join('|');
 }
 
 function limitsHash({ epoch, version, overrides, paused, liveRates }: World): Record<string, unknown> {

@@ -36,6 +36,7 @@ type Check = {
   readonly at: number;
   readonly expected: unknown;
   read(raw: unknown): unknown;
+  readonly binary?: true;
 };
 
 /** One random walk of the model and Redis together on a cell of its own; the first thing they do not agree on. */
@@ -132,7 +133,9 @@ function checksOf(step: Step, { scripts, cell, every, at, expected, seen }: Maki
 
 async function disagreement(redis: Redis, checks: readonly Check[]) {
   const pipeline = redis.pipeline();
-  for (const { command } of checks) pipeline.call(...(command as [string, ...string[]]));
+  for (const { command, binary } of checks) {
+    pipeline[binary === true ? 'callBuffer' : 'call'](...(command as [string, ...string[]]));
+  }
   const replies = (await pipeline.exec()) ?? [];
   for (const [index, { command, at, expected, read }] of checks.entries()) {
     const actual = answerOf(replies[index], read);

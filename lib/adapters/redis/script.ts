@@ -22,7 +22,7 @@ export function defineScript<Input, Raw, Reply>(definition: {
   keys(input: Input): readonly string[];
   args(input: Input): readonly Argument[];
   /** The shape Redis answers in; anything else is a bug and throws. */
-  schema: z.ZodType<Raw>;
+  schema: Pick<z.ZodType<Raw>, 'parse'>;
   read(raw: Raw, input: Input): Reply;
 }): Script<Input, Reply> {
   return {

@@ -1,4 +1,4 @@
-import { hash31 } from '../../../lib/adapters/redis/keys.ts';
+import { hashOf } from '../../../lib/adapters/redis/keys.ts';
 import type { RateReply, SettleReply } from '../../../lib/domain/gate-replies.ts';
 import { type RateForm, rateForm } from '../../../lib/domain/rate-form.ts';
 import type { RateAsk, RateUse } from '../../../lib/domain/rates.ts';
@@ -65,7 +65,7 @@ function budgetOf(world: World, ask: RateAsk, form: RateForm): Budget {
 /** The first moment after now at which a window of this identity begins. */
 function windowEnd(now: number, { identity }: RateAsk, { kind, b: windowMs }: RateForm): number {
   if (kind === 'quota') return now + windowMs;
-  const phase = kind === 'hashed' ? hash31(identity) % windowMs : 0;
+  const phase = kind === 'hashed' ? hashOf(identity).number % windowMs : 0;
   let begun = Math.floor(now / windowMs) * windowMs + phase;
   if (begun > now) begun -= windowMs;
   return begun + windowMs;

@@ -5,8 +5,8 @@ export const charges: readonly Mutant[] = [
   {
     name: 'what is settled twice counts twice',
     in: ['settle'],
-    find: 'amounts[name] = amount\nif form',
-    replace: '    if form',
+    find: 'amounts_charged[name] = amount\nend\nend',
+    replace: 'end\nend',
   },
   {
     name: 'a task gets its charges back twice',

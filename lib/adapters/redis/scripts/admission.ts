@@ -5,7 +5,7 @@ import type { Tier } from '../../../domain/tiers.ts';
 import { toEpochMs } from '../../../domain/time.ts';
 import type { AdmitInput, ConfirmInput, PeekInput, RefuseInput } from '../../../ports.ts';
 import { type In, logNames, member, nowOf } from '../cell.ts';
-import { rateArguments, rateNumbers, rateUses } from '../rate-arguments.ts';
+import { rateArguments, rateUses } from '../rate-arguments.ts';
 import { defineScript, type Script } from '../script.ts';
 import { sources } from '../sources.generated.ts';
 import {
@@ -153,7 +153,7 @@ function readUses({ tiers, rates = [] }: AdmitInput, numbers: readonly number[])
   const end = 4 * tiers.length;
   return {
     tiers: tierUses(tiers, uses.parse(numbers.slice(0, end))),
-    rates: rateUses(rates, rateNumbers.parse(numbers.slice(end))),
+    rates: rateUses(rates, numbers, end),
   };
 }
 

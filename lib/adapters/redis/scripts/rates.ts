@@ -3,17 +3,24 @@ import type { RateLimited, RateReply, SettleReply, TooCostly } from '../../../do
 import type { RateAsk } from '../../../domain/rates.ts';
 import type { RateInput, SettleInput } from '../../../ports.ts';
 import { type In, nowOf } from '../cell.ts';
-import { rateArguments, rateNumbers, rateUses, ruleAt } from '../rate-arguments.ts';
+import { countAt, rateArguments, rateUses, ruleAt } from '../rate-arguments.ts';
 import { defineScript, type Script } from '../script.ts';
 import { sources } from '../sources.generated.ts';
 import { count } from '../tier-arguments.ts';
 
 export const limited = z.tuple([z.literal('limited'), count, count, count], count);
 
+const never = z.tuple([z.literal('never'), count, count]);
+
 export function readLimited(asks: readonly RateAsk[], raw: z.output<typeof limited>): RateLimited {
-  const [, index, retryAfterMs, limitsVersion, ...rest] = raw;
-  const rates = rateUses(asks, rateNumbers.parse(rest));
-  return { kind: 'rate_limited', short: ruleAt(asks, index), retryAfterMs, limitsVersion, rates };
+  const [, index, retryAfterMs, limitsVersion] = raw;
+  return {
+    kind: 'rate_limited',
+    short: ruleAt(asks, index),
+    retryAfterMs,
+    limitsVersion,
+    rates: rateUses(asks, raw, 4),
+  };
 }
 
 export function readTooCostly(
@@ -29,17 +36,17 @@ export const rateScript: Script<In<RateInput>, RateReply> = defineScript({
   once: true,
   keys: ({ cell: { keys }, input }) => [keys.limits, ...input.asks.map(keys.rate)],
   args: ({ cell, input }) => [nowOf(cell), ...rateArguments(cell, input.asks)],
-  schema: z.union([limited, z.tuple([z.literal('passed'), count], count), z.tuple([z.literal('never'), count, count])]),
-  read: (raw, { input }): RateReply => {
+  schema: z.array(z.unknown()),
+  read: (raw, { input: { asks } }): RateReply => {
     switch (raw[0]) {
       case 'limited':
-        return readLimited(input.asks, raw);
+        return readLimited(asks, limited.parse(raw));
       case 'never':
-        return readTooCostly(input.asks, raw);
-      case 'passed': {
-        const [, limitsVersion, ...rest] = raw;
-        return { kind: 'passed', limitsVersion, rates: rateUses(input.asks, rateNumbers.parse(rest)) };
-      }
+        return readTooCostly(asks, never.parse(raw));
+      case 'passed':
+        return { kind: 'passed', limitsVersion: countAt(raw, 1), rates: rateUses(asks, raw, 2) };
+      default:
+        throw new TypeError(`expected passed, limited or never, got ${raw[0]}`);
     }
   },
 });
