@@ -9,12 +9,6 @@ export const rates: readonly Mutant[] = [
     replace: 'if flow.left >= units - flow.one then',
   },
   {
-    name: 'a budget that just suffices is short',
-    in: ['admit', 'rate'],
-    find: 'if flow.left >= units then',
-    replace: 'if flow.left > units then',
-  },
-  {
     name: 'a window is short only below what is asked',
     in: ['admit', 'rate'],
     find: 'waits = left >= amount and 0 or resets',
