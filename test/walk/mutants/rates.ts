@@ -156,8 +156,8 @@ export const rates: readonly Mutant[] = [
   {
     name: 'a window that was made shorter keeps its end',
     in: ['admit', 'rate'],
-    find: 'math.min(opened, now), stays and opened <= now',
-    replace: 'math.min(opened, now), runs and opened <= now',
+    find: 'counts_on[nth] = opened, stays',
+    replace: 'counts_on[nth] = opened, runs',
   },
   {
     name: 'a window forgets its end with each charge',
