@@ -84,7 +84,10 @@ local function judge_rates(rates, last, first_key, now, rules, live)
           local phase = kind == 'h' and hash or kind == 'q' and now or 0
           ends = now + b - (now - phase) % b
         end
-        opened_at[nth], counts_on[nth] = math.min(opened, now), stays and opened <= now
+        if opened > now then
+          opened, stays = now, false
+        end
+        opened_at[nth], counts_on[nth] = opened, stays
         left, resets = a - count, ends - now
         waits = left >= amount and 0 or resets
       end

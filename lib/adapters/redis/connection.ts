@@ -33,6 +33,7 @@ export class RedisConnection {
   readonly #options: RedisOptions;
   #client: Promise<Cluster> | undefined;
   #usedAt = 0;
+  #corked: Cluster | undefined;
 
   constructor(options: RedisOptions) {
     this.#options = options;
@@ -50,6 +51,7 @@ export class RedisConnection {
     return this.call(
       script.name,
       async (client) => {
+        this.#sendTogether(client);
         const raw = await client.evalsha(script.sha1, keys.length, ...args).catch((error: unknown) => {
           if (!isReply(error, 'NOSCRIPT')) throw error;
           return client.eval(script.source, keys.length, ...args);
@@ -69,7 +71,7 @@ export class RedisConnection {
     const deadline = performance.now() + this.deadlineMs;
     for (let tries = 1; ; tries++) {
       try {
-        return await within(deadline - performance.now(), async () => command(await this.#ready()));
+        return await within(deadline - performance.now(), this.#ready().then(command));
       } catch (error) {
         if (!isOutage(error)) throw error;
         this.discard();
@@ -98,6 +100,18 @@ export class RedisConnection {
     if (idle > idleMs) await client.ping();
     this.#usedAt = performance.now();
     return client;
+  }
+
+  /** All commands of one turn of the event loop leave in one write: of many callers each would cost a system call here, and one more on the server. */
+  #sendTogether(client: Cluster): void {
+    if (this.#corked === client) return;
+    this.#corked = client;
+    const streams = client.nodes('master').map(({ stream }) => stream);
+    for (const stream of streams) stream?.cork();
+    process.nextTick(() => {
+      this.#corked = undefined;
+      for (const stream of streams) stream?.uncork();
+    });
   }
 
   async #connect(): Promise<Cluster> {
@@ -148,16 +162,21 @@ class TimeOut extends Error {
   override readonly name = 'TimeOut';
 }
 
-async function within<Value>(ms: number, work: () => Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeOut = new Promise<never>((_, reject) => {
-    timer = globalThis.setTimeout(() => reject(new TimeOut(`no answer in ${Math.round(ms)} ms`)), Math.max(0, ms));
+function within<Value>(ms: number, work: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new TimeOut(`no answer in ${Math.round(ms)} ms`));
+    const timer = globalThis.setTimeout(late, Math.max(0, ms));
+    work.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
   });
-  try {
-    return await Promise.race([work(), timeOut]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function isReply(error: unknown, code: string): boolean {

@@ -9,12 +9,6 @@ export const rates: readonly Mutant[] = [
     replace: 'if flow.left >= units - flow.one then',
   },
   {
-    name: 'a budget that just suffices is short',
-    in: ['admit', 'rate'],
-    find: 'if flow.left >= units then',
-    replace: 'if flow.left > units then',
-  },
-  {
     name: 'a window is short only below what is asked',
     in: ['admit', 'rate'],
     find: 'waits = left >= amount and 0 or resets',
@@ -162,8 +156,8 @@ export const rates: readonly Mutant[] = [
   {
     name: 'a window that was made shorter keeps its end',
     in: ['admit', 'rate'],
-    find: 'math.min(opened, now), stays and opened <= now',
-    replace: 'math.min(opened, now), runs and opened <= now',
+    find: 'counts_on[nth] = opened, stays',
+    replace: 'counts_on[nth] = opened, runs',
   },
   {
     name: 'a window forgets its end with each charge',
