@@ -54,6 +54,8 @@ test('a replica takes over in order: under load at most one call of each process
   const load = startLoad(gates);
   const admitted = () => countOf(load.calls, 'admitted');
   await until(async () => admitted() > 100);
+  // On a machine that is busy with other things calls are slow without any failover.
+  const slowMs = Math.max(250, 2 * Math.max(...load.calls.flat().map(({ ms }) => ms)));
   await replica.client.call('CLUSTER', 'FAILOVER');
   await until(() => isMaster(replica));
   const before = admitted();
@@ -61,7 +63,7 @@ test('a replica takes over in order: under load at most one call of each process
   await load.stop();
 
   for (const each of load.calls) {
-    const bad = each.filter(({ kind, ms }) => kind !== 'admitted' || ms > 250);
+    const bad = each.filter(({ kind, ms }) => kind !== 'admitted' || ms > slowMs);
     expect(bad.length, JSON.stringify(bad)).toBeLessThanOrEqual(1);
   }
   const seats = await replica.client.zcard(cellKeys(stage).seats(pool));
