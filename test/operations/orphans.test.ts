@@ -2,6 +2,7 @@ import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { v7 as uuid7 } from 'uuid';
 import { describe, expect, test } from 'vitest';
 import { taskKey } from '../../lib/adapters/dynamo/item.ts';
+import type { Task } from '../../lib/config.ts';
 import { toTaskId } from '../../lib/domain/task-id.ts';
 import type { TaskRecord } from '../../lib/domain/task-record.ts';
 import { addMs, hour, minute } from '../../lib/domain/time.ts';
@@ -10,7 +11,7 @@ import { expire } from '../../lib/operations/expire.ts';
 import { dropOrphans } from '../../lib/operations/orphans.ts';
 import { reconcile } from '../../lib/operations/reconcile.ts';
 import { work } from '../../lib/operations/work.ts';
-import { Crashed } from '../support/crash.ts';
+import { Crashed, diesAt } from '../support/crash.ts';
 import { accept, deleteKeys, heldLeases, later, openSystem, type System, take } from '../support/deps.ts';
 import { ask, tiersFor } from '../support/gate.ts';
 import { taskRecord } from '../support/records.ts';
@@ -68,6 +69,32 @@ test('among the keys of five thousand addresses the one with the seat is found, 
     ['198.51.100.1', '192.0.0.0', '192.0.19.135'].map((ip) => gate.observe({ tiers: [{ tier: 'ip', name: ip }] })),
   );
   expect(uses.map(({ tiers }) => tiers[0]?.inSystem.inUse)).toEqual([0, 1, 1]);
+});
+
+test.each(['before', 'after'] as const)(
+  'who dies %s any call of it leaves what the next run gives back, in every tier',
+  async (when) => {
+    for (let at = 1, died = true; died; at++) {
+      const system = await openSystem();
+      await seated(system, hour);
+      const ended = await seated(system, hour);
+      const deadline = addMs(system.deps.clock.now(), minute);
+      await system.deps.records.create({ ...ended, status: 'failed' }, { deadline });
+      died = await diesAt(system.deps, at, when, dropOrphans);
+      await dropOrphans(system.deps);
+      expect(await heldLeases(system), `died ${when} call ${at}`).toEqual([]);
+    }
+  },
+);
+
+test('a seat without a record goes from whichever api of its pool it was', async () => {
+  const system = await openSystem();
+  const { tasks } = system.deps.weir;
+  const weir = { ...system.deps.weir, tasks: { ...tasks, 'g/b': { ...(tasks['g/a'] as Task), api: 'g/b' } } };
+  const id = toTaskId(uuid7({ msecs: Date.now() - hour }));
+  await system.deps.gate.admit(ask({ id, tiers: tiersFor({ api: 'g/b' }) }));
+  expect(await dropOrphans({ ...system.deps, weir })).toBe(1);
+  expect(await heldLeases(system)).toEqual([]);
 });
 
 describe('a worker that died between its slots and its start', () => {
