@@ -50,6 +50,8 @@ try {
   process.exitCode ??= 130;
   if (error instanceof Interrupted) goOn(error.next);
 }
+// Not left to Node: after campaigns of twenty minutes two of three processes spun for ever in its clean-up of handles (24.22.3, CleanupHandles).
+process.exit();
 
 function goOn({ function: from, service }: Interrupted['next']): void {
   say(`seed ${seed}; to go on: npm run chaos -- --seed ${seed} --from ${from} --from-service ${service}`);
