@@ -12,6 +12,8 @@ const race = new Race({ redis: redis.port, dynamodb: dynamodb.port, sqsS3: sqsS3
 const begunAt = performance.now();
 let faulty = 0;
 try {
+  // Servers that have just started take a second for what takes milliseconds later: who meets them first is told to come back.
+  await race.round(1);
   for (const limit of [1, 2, 7]) {
     let exact = 0;
     for (let round = 1; round <= rounds; round++) {
