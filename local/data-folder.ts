@@ -68,7 +68,10 @@ function takeLock(lock: string, path: string): void {
       if (!(error instanceof Error) || !('code' in error) || error.code !== 'EEXIST') throw error;
     }
     const owner = liveOwner(lock);
-    if (owner !== undefined) throw new StackError(`already running on the data folder ${path} (pid ${owner})`);
+    if (owner !== undefined)
+      throw new StackError(
+        `already running on the data folder ${path} (pid ${owner}): stop it, or set WEIR_DATA and PORT`,
+      );
     // Renamed before it is removed, so that of two runners only one takes a stale lock away.
     const stale = `${lock}.${process.pid}`;
     try {

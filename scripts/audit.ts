@@ -87,7 +87,7 @@ function redisAt(url: string | undefined, passwordEnv: string | undefined) {
     const local = localStack(process.env);
     if (local === undefined)
       throw new ScriptError(
-        `no stack runs on ${dataDir(process.env)}: start it with npm start, or name a server with --redis`,
+        `no stack runs on ${dataDir(process.env)}: start it with npm start, name its folder in WEIR_DATA, or name a server with --redis`,
       );
     return { url: `redis://127.0.0.1:${local.redis.port}`, password: async () => local.redis.password };
   }

@@ -68,7 +68,7 @@ function target(url: string | undefined): { root: string; token: string } {
   const local = localStack(process.env);
   if (url === undefined && local === undefined)
     throw new ScriptError(
-      `no stack runs on ${dataDir(process.env)}: start it with npm start, or name a deployment with --url`,
+      `no stack runs on ${dataDir(process.env)}: start it with npm start, name its folder in WEIR_DATA, or name a deployment with --url`,
     );
   const isLocal = local !== undefined && (url === undefined || new URL(url).origin === new URL(local.url).origin);
   const token = given ?? (isLocal ? keptToken(process.env, stage) : undefined);

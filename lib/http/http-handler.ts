@@ -20,7 +20,7 @@ export function httpHandler(log: Log, route: Route) {
 function answerError(log: Log, error: unknown, requestId: string): APIGatewayProxyResult {
   if (error instanceof ProblemError) return problemAnswer(error.problem);
   if (error instanceof Unavailable) {
-    log.warn('unavailable', { service: error.service, reason: error.message, requestId });
+    log.warn('unavailable', { away: error.service, reason: error.message, requestId });
     return problemAnswer({
       status: 503,
       code: 'unavailable',

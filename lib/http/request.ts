@@ -42,7 +42,7 @@ export function bodyBytes(event: APIGatewayProxyEvent): Buffer {
       status: 413,
       code: 'too_large',
       title: 'The body is too large',
-      detail: `Expected at most ${maxBodyBytes} bytes, got ${bytes.length}; send larger files by POST /v1/uploads.`,
+      detail: `Expected at most ${maxBodyBytes} bytes, got ${bytes.length}; declare larger files by POST /uploads.`,
       members: { maxBytes: maxBodyBytes },
     });
   }

@@ -90,7 +90,8 @@ async function checked(
   const all = [...faults];
   const asked = readOptions(given, trustedOrigins);
   if (asked.kind === 'faults') all.push(...asked.faults);
-  if (input === undefined) throw invalidInput([{ path: 'input', message: 'expected a JSON value' }, ...all]);
+  if (input === undefined)
+    throw invalidInput([{ path: 'input', message: 'expected a JSON value, {} where there is nothing to say' }, ...all]);
   const parsed = await task.input.safeParseAsync(input);
   if (!parsed.success) all.push(...faultsOf(parsed.error, 'input'));
   if (all.length > 0 || asked.kind === 'faults') throw invalidInput(all);

@@ -47,7 +47,7 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
     return await decide(deps, asking(request, { ...content, files: [...content.files, ...found.files] }));
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
-    deps.log.warn('admission unavailable', { service: error.service, reason: error.message });
+    deps.log.warn('admission unavailable', { away: error.service, reason: error.message });
     return { kind: 'unavailable', reason: error.service };
   }
 }

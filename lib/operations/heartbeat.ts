@@ -75,7 +75,7 @@ export function heartbeat(
       deps.log.warn('heartbeat had no answer', {
         taskId: record.id,
         reason: String(error),
-        service: error instanceof Unavailable ? error.service : '',
+        away: error instanceof Unavailable ? error.service : '',
       });
       if (monotonicMs() > goodUntil) lose('no heartbeat got through');
     });

@@ -87,7 +87,9 @@ describe('on one data folder', () => {
     const [first] = runners;
     const second = start();
     expect(await second.exit()).toBe(1);
-    expect(second.said()).toBe(`error: already running on the data folder ${dataDir} (pid ${first?.child.pid})\n`);
+    expect(second.said()).toBe(
+      `error: already running on the data folder ${dataDir} (pid ${first?.child.pid}): stop it, or set WEIR_DATA and PORT\n`,
+    );
     expect(isAlive(first?.child.pid ?? -1)).toBe(true);
   });
 
