@@ -37,7 +37,17 @@ export default defineConfig({
       // Minutes each, so only where it is asked for: `npm run test:long`.
       ...(process.env.WEIR_TEST_LONG === undefined
         ? []
-        : [{ test: { name: 'long', include: ['test/long/**/*.test.ts'], globalSetup: 'test/support/servers.ts' } }]),
+        : [
+            {
+              test: {
+                name: 'long',
+                include: ['test/long/**/*.test.ts'],
+                globalSetup: 'test/support/servers.ts',
+                // Some weigh themselves against another program: nothing runs beside them.
+                fileParallelism: false,
+              },
+            },
+          ]),
       { test: { name: 'local', include: ['test/local/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 90_000 } },
       {
         test: {
