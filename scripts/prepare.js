@@ -1,4 +1,4 @@
-// Makes a fresh clone ready to run: npm packages, redis-server, Java. Plain JavaScript with no dependencies, because it
+// Makes a fresh clone ready to run: npm packages, redis-server, Java; with --corpus also what makes and reads the documents of test/long/pdf-corpus. Plain JavaScript with no dependencies, because it
 // runs before anything is installed, on whatever Node (20 or later) the machine has. Says nothing when nothing is to do.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
@@ -18,6 +18,19 @@ const programs = [
     dnf: 'java-latest-openjdk-headless',
   },
 ];
+
+const corpus = [
+  { command: 'pdftotext', probe: '-v', apt: 'poppler-utils', brew: 'poppler', dnf: 'poppler-utils' },
+  { command: 'gs', probe: '--version', apt: 'ghostscript', brew: 'ghostscript', dnf: 'ghostscript' },
+  { command: 'qpdf', probe: '--version', apt: 'qpdf', brew: 'qpdf', dnf: 'qpdf' },
+  { command: 'img2pdf', probe: '--version', apt: 'img2pdf', brew: 'img2pdf', dnf: 'img2pdf' },
+  { command: 'enscript', probe: '--version', apt: 'enscript', brew: 'enscript', dnf: 'enscript' },
+  { command: 'groff', probe: '--version', apt: 'groff', brew: 'groff', dnf: 'groff' },
+  { command: 'pango-view', probe: '--version', apt: 'pango1.0-tools', brew: 'pango', dnf: 'pango-tools' },
+  { command: 'wkhtmltopdf', probe: '--version', apt: 'wkhtmltopdf', brew: 'wkhtmltopdf', dnf: 'wkhtmltopdf' },
+  { command: 'pdflatex', probe: '--version', apt: 'texlive-latex-base', brew: 'texlive', dnf: 'texlive-latex' },
+];
+if (process.argv.includes('--corpus')) programs.push(...corpus);
 
 installPackages();
 installPrograms();
