@@ -59,12 +59,11 @@ export default defineConfig({
         },
       },
       {
-        // The processor belongs to the stack that is struck.
         test: {
           name: 'chaos',
           include: ['test/chaos/chaos.test.ts'],
           testTimeout: 240_000,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],

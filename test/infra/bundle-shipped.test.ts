@@ -1,14 +1,55 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bundle } from '../../infra/bundle.ts';
 import type { Variables } from '../../lib/settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-bundle-'));
+const functions = [
+  'authorize',
+  'admit',
+  'status',
+  'control',
+  'reconcile',
+  'work',
+  'bury',
+  'deliver',
+  'upload',
+] as const;
+let bytes: Awaited<ReturnType<typeof bundle>>;
+
+beforeAll(async () => {
+  bytes = await bundle({ folder });
+}, 60_000);
 afterAll(() => rmSync(folder, { recursive: true }));
+
+test.each([
+  ['authorize', 320_000],
+  ['admit', 1_050_000],
+  ['status', 800_000],
+  ['control', 850_000],
+  ['reconcile', 850_000],
+  ['work', 1_000_000],
+  ['bury', 800_000],
+  ['deliver', 700_000],
+  ['upload', 850_000],
+] as const)('%s loads at most %i bytes when it starts', (name, most) => {
+  expect(bytes[name]).toBeLessThan(most);
+});
+
+test.each(functions)('%s carries one language of zod, not all of them', (name) => {
+  const chunks = readdirSync(join(folder, name)).filter((file) => file.endsWith('.mjs'));
+  const files = chunks.map((file) => readFileSync(join(folder, name, file), 'utf8'));
+  expect(files.some((code) => code.includes('Invalid input'))).toBe(true);
+  const hint = 'something uses z.core or { z } as a value; import that from zod/v4/core';
+  expect(
+    files.some((code) => code.includes('Ungültige Eingabe')),
+    hint,
+  ).toBe(false);
+});
 
 const nowhere = 'http://127.0.0.1:1';
 const variables: Variables<'work'> = {
@@ -40,7 +81,6 @@ const held = {
 };
 
 test("the worker's bundle holds its heartbeat thread, which ends a process that blocks, seeing nothing of this project", async () => {
-  await bundle({ folder });
   const program = `
     import { Worker } from 'node:worker_threads';
     const thread = new Worker(new URL(${JSON.stringify(pathToFileURL(join(folder, 'work/heartbeat.mjs')).href)}), { execArgv: [] });
