@@ -110,8 +110,10 @@ describe('the path', () => {
 describe('limits', () => {
   test('thirty at once on 4 + 20: 24 enter, 6 are told why and when, never more than 4 run, all 24 succeed', async () => {
     await idle();
-    // Instances start now, so that all thirty are decided before the first probe ends.
-    await Promise.all(Array.from({ length: 16 }, () => post(probes, { input: { ms: -1 } })));
+    // Instances start and connect now, so that all thirty are decided before the first probe ends, and within the deadline of Redis.
+    const first = probe({ ms: 0 });
+    await Promise.all(Array.from({ length: 16 }, () => post(probes, first)));
+    await idle();
     const slots = watchSlots();
     const answers = await Promise.all(Array.from({ length: 30 }, () => post(probes, probe({ ms: 6_000 }))));
     const accepted = answers.filter(({ status }) => status === 202);
