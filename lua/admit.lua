@@ -20,7 +20,7 @@
 --         shared          how many tiers are everybody's; the others are one client's each, and their sets expire with their last lease
 --       not_after       ms: past it nothing is done, because the caller has given up; '' = any time
 --       labels, limits  of the tiers (include/tiers.lua)
---       rules, names    of the rate rules (include/rates.lua)
+--       rules           of the rate rules (include/rates.lua)
 --
 -- Replies  {'admitted', now, deadline, epoch, version, uses…, rates…}     deadline: the moment the seat lapses
 --          {'duplicate', state, id, fingerprint}                  state: creating | created
@@ -62,8 +62,8 @@ if tiers ~= 4 then
   refuse_argument('limits', 'those of four tiers')
 end
 local ruled = #KEYS > 11
-if ruled and not ARGV[at + 2] then
-  refuse_argument('names', 'one for each rule')
+if ruled and not ARGV[at + 1] then
+  refuse_argument('rules', 'one for each rule')
 end
 
 if not_after and now > not_after then
@@ -87,11 +87,10 @@ if ruled and (overridden or string.find(ARGV[at + 1], '[hcqbg]')) then
 -- @include rate-states
 -- @include rates
 
-    local rules, words = read_rules(13)
-    local rule_names = read_names(words, 13)
+    local rules = packed('rules', rule_bytes * (#KEYS - 12))
     local rates = {}
-    local live = overridden and live_forms(KEYS[1], rule_names)
-    local short, wait, never, most = judge_rates(rates, 0, 13, now, rules, live)
+    local live = overridden and live_forms(KEYS[1], 13)
+    local short, wait, never, most = judge_rates(rates, 13, now, rules, live)
     return {
       short = short,
       wait = wait,
@@ -99,17 +98,21 @@ if ruled and (overridden or string.find(ARGV[at + 1], '[hcqbg]')) then
       most = most,
       -- Says as words what was charged.
       charge = function()
-        charge_rates(rates, 0, 13, now)
+        charge_rates(rates, 13, now)
         local charged = {}
-        for nth = 1, in_force do
-          if amounts[nth] > 0 then
-            charged[#charged + 1] = rule_names[rates[5 * nth - 4]] .. '=' .. amounts[nth]
+        for index = 1, asked do
+          if amounts[index] > 0 and rates[2 * index] >= 0 then
+            charged[#charged + 1] = rule_of(KEYS[12 + index]) .. '=' .. amounts[index]
           end
         end
         return charged
       end,
       append = function(answer)
-        return append_rates(answer, rates, 0)
+        local count = #answer
+        for place = 1, end_rates(rates, live) do
+          answer[count + place] = rates[place]
+        end
+        return answer
       end,
     }
   end)()

@@ -8,7 +8,7 @@
 -- ARGV  now          ms, '' = server TIME
 --       attempt      that says so; what an earlier one says after it does not count
 --       over         1: for the last time, the charges are forgotten
---       rules, names of the rules (include/rates.lua); an amount of -1 leaves what is charged
+--       rules        (include/rates.lua); an amount of -1 leaves what is charged
 --
 -- Replies  {'settled'}
 --          {'gone'}       nothing is charged to this task any more, or never was
@@ -20,8 +20,7 @@
 local now = moment()
 local attempt = integer('attempt', 0, 1e6)
 local over = integer('over', 0, 1) == 1
-local rules, rule_names = read_rules(3)
-local names = read_names(rule_names, 3)
+local rules = packed('rules', rule_bytes * (#KEYS - 2))
 
 local charges = call('GET', KEYS[2])
 if not charges then
@@ -51,32 +50,25 @@ local function settled(rate, by)
   return math.min(rate.cap, rate.left + units)
 end
 
-local function amount_of(index)
-  return (select(5, struct.unpack(rule_numbers, rules, rule_bytes * (index - 1) + 1)))
-end
-
-local changes, kept = {}, {}
-for index, name in ipairs(names) do
-  local amount = amount_of(index)
-  changes[index] = amount >= 0 and amounts_charged[name] and amount - amounts_charged[name] or 0
-  if changes[index] ~= 0 then
+local rates, kept = {}, {}
+judge_rates(rates, 3, now, rules, live_forms(KEYS[1], 3))
+for index = 1, asked do
+  local name, amount, left, resets = rule_of(KEYS[2 + index]), amounts[index], rates[2 * index - 1], rates[2 * index]
+  local by = amount >= 0 and amounts_charged[name] and amount - amounts_charged[name] or 0
+  if by ~= 0 then
     amounts_charged[name] = amount
   end
-end
-
-local rates = {}
-judge_rates(rates, 0, 3, now, rules, live_forms(KEYS[1], names))
-for nth = 1, in_force do
-  local index, limit, _, left, resets = unpack(rates, 5 * nth - 4, 5 * nth)
-  local rate = flows[nth] or { left = left, cap = limit, one = 1, opened = opened_at[nth] }
-  local after = changes[index] == 0 and rate.left or settled(rate, changes[index])
   -- What changes nothing writes nothing: a window that is over stays over.
-  if after ~= rate.left then
-    rate.left = after
-    if flows[nth] then
-      write_flow(KEYS[2 + index], rate, now)
-    else
-      write_window(KEYS[2 + index], limit - after, opened_at[nth], now + resets, counts_on[nth])
+  if by ~= 0 and resets >= 0 then
+    local rate = flows[index] or { left = left, cap = limits_now[index], one = 1, opened = opened_at[index] }
+    local before, after = rate.left, settled(rate, by)
+    if after ~= before then
+      rate.left = after
+      if flows[index] then
+        write_flow(KEYS[2 + index], rate, now)
+      else
+        write_window(KEYS[2 + index], rate.cap - after, opened_at[index], now + resets, counts_on[index])
+      end
     end
   end
 end

@@ -39,6 +39,13 @@ export function rateForm({ algorithm, limit, periodMs, burst = limit, calendar }
   }
 }
 
+/** The ms in which as much comes as a rule lets through at once: its window, or the time in which an empty bucket fills. */
+export function rateWindowMs(numbers: RateNumbers): number {
+  const { kind, a, b, c } = rateForm(numbers);
+  if (kind === 'bucket') return Math.ceil((a * c) / b);
+  return kind === 'gcra' ? Math.ceil((a * b) / 1_000) : b;
+}
+
 function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b);
 }

@@ -47,7 +47,7 @@ export async function askAll(
     now = addMs(now, afterMs);
     const given = { cell, input: { asks: [{ rule: 'r', identity: '[]', amount }] } };
     const names = rateScript.keys(given);
-    pipeline.evalsha(rateScript.sha1, names.length, ...names, ...rateScript.args(given));
+    pipeline.callBuffer('evalsha', rateScript.sha1, names.length, ...names, ...rateScript.args(given));
     return { at: now, amount, given };
   });
   const replies = (await pipeline.exec()) ?? [];

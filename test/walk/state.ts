@@ -18,7 +18,7 @@ export type Reading = {
   readonly expected: unknown;
   readonly read?: (raw: unknown) => unknown;
   /** The reply is read as a Buffer. */
-  readonly binary?: true;
+  readonly binary?: boolean;
 };
 
 const absent = -2;

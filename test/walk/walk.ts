@@ -36,7 +36,7 @@ type Check = {
   readonly at: number;
   readonly expected: unknown;
   read(raw: unknown): unknown;
-  readonly binary?: true;
+  readonly binary?: boolean;
 };
 
 /** One random walk of the model and Redis together on a cell of its own; the first thing they do not agree on. */
@@ -126,7 +126,7 @@ function checksOf(step: Step, { scripts, cell, every, at, expected, seen }: Maki
       const kind = kindOf(step, expected);
       seen?.set(kind, (seen.get(kind) ?? 0) + 1);
       const read = (raw: unknown) => readAnswer(scripts, cell, step, raw);
-      return [{ command: commandOf(scripts, cell, step), at, expected, read }];
+      return [{ command: commandOf(scripts, cell, step), at, expected, read, binary: scripts[step.call].packed }];
     }
   }
 }
@@ -134,7 +134,7 @@ function checksOf(step: Step, { scripts, cell, every, at, expected, seen }: Maki
 async function disagreement(redis: Redis, checks: readonly Check[]) {
   const pipeline = redis.pipeline();
   for (const { command, binary } of checks) {
-    pipeline[binary === true ? 'callBuffer' : 'call'](...(command as [string, ...string[]]));
+    pipeline[binary ? 'callBuffer' : 'call'](...(command as [string, ...string[]]));
   }
   const replies = (await pipeline.exec()) ?? [];
   for (const [index, { command, at, expected, read }] of checks.entries()) {

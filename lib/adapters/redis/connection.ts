@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { Cluster, type ClusterOptions } from 'ioredis';
 import { $ZodError } from 'zod/v4/core';
@@ -22,6 +23,7 @@ const idleMs = 30_000;
  */
 const mostTries = 5;
 const firstPauseMs = 10;
+const mostTogether = Number(process.env.MT ?? 8);
 /** Answers of a node that is not the one to ask, or not yet: the same call is right on a fresh connection. */
 const passing = /^(READONLY|MOVED|ASK|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|UNBLOCKED|OOM|BUSY|MISCONF|NOREPLICAS)/;
 
@@ -32,8 +34,12 @@ const passing = /^(READONLY|MOVED|ASK|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|UN
 export class RedisConnection {
   readonly #options: RedisOptions;
   #client: Promise<Cluster> | undefined;
+  /** What `#client` came to: most calls need not wait for a promise. */
+  #connected: Cluster | undefined;
   #usedAt = 0;
-  #corked: Cluster | undefined;
+  /** Commands sent in this turn of the event loop, and the streams that hold them back. */
+  #sent = 0;
+  #corked: readonly Writable[] = [];
 
   constructor(options: RedisOptions) {
     this.#options = options;
@@ -47,19 +53,19 @@ export class RedisConnection {
   /** Runs a script by its hash, by its text where a node does not know it yet. Throws `Unavailable` past the deadline. */
   run<Input, Reply>(script: Script<Input, Reply>, input: Input): Promise<Reply> {
     const keys = script.keys(input);
-    const args = [...keys, ...script.args(input)];
-    return this.call(
-      script.name,
-      async (client) => {
-        this.#sendTogether(client);
-        const raw = await client.evalsha(script.sha1, keys.length, ...args).catch((error: unknown) => {
+    const args = [keys.length, ...keys, ...script.args(input)];
+    const call = script.packed ? 'callBuffer' : 'call';
+    const send = (client: Cluster) => {
+      this.#sendTogether(client);
+      return client[call]('evalsha', script.sha1, ...args).then(
+        (raw) => script.reply(raw, input),
+        async (error: unknown) => {
           if (!isReply(error, 'NOSCRIPT')) throw error;
-          return client.eval(script.source, keys.length, ...args);
-        });
-        return script.reply(raw, input);
-      },
-      script.once ? 1 : mostTries,
-    );
+          return script.reply(await client[call]('eval', script.source, ...args), input);
+        },
+      );
+    };
+    return this.call(script.name, send, script.once ? 1 : mostTries);
   }
 
   /** Runs `command` on a live client within the deadline; again on a new connection while the last was lost. */
@@ -71,7 +77,8 @@ export class RedisConnection {
     const deadline = performance.now() + this.deadlineMs;
     for (let tries = 1; ; tries++) {
       try {
-        return await within(deadline - performance.now(), this.#ready().then(command));
+        const live = this.#live();
+        return await within(deadline - performance.now(), live ? command(live) : this.#ready().then(command));
       } catch (error) {
         if (!isOutage(error)) throw error;
         this.discard();
@@ -87,31 +94,52 @@ export class RedisConnection {
   discard(): void {
     const client = this.#client;
     this.#client = undefined;
+    this.#connected = undefined;
     client?.then(
       (each) => each.disconnect(),
       () => undefined,
     );
   }
 
+  #live(): Cluster | undefined {
+    const now = performance.now();
+    if (this.#connected === undefined || now - this.#usedAt > idleMs) return undefined;
+    this.#usedAt = now;
+    return this.#connected;
+  }
+
   async #ready(): Promise<Cluster> {
     const idle = performance.now() - this.#usedAt;
     this.#client ??= this.#connect();
-    const client = await this.#client;
+    const connecting = this.#client;
+    const client = await connecting;
     if (idle > idleMs) await client.ping();
+    if (this.#client === connecting) this.#connected = client;
     this.#usedAt = performance.now();
     return client;
   }
 
-  /** All commands of one turn of the event loop leave in one write: of many callers each would cost a system call here, and one more on the server. */
+  /**
+   * Commands of one turn of the event loop leave in few writes, of which each is a system call at both ends. The first leaves at once: it is mostly
+   * alone.
+   */
   #sendTogether(client: Cluster): void {
-    if (this.#corked === client) return;
-    this.#corked = client;
-    const streams = client.nodes('master').map(({ stream }) => stream);
-    for (const stream of streams) stream?.cork();
-    process.nextTick(() => {
-      this.#corked = undefined;
-      for (const stream of streams) stream?.uncork();
-    });
+    this.#sent++;
+    if (this.#sent === 1) {
+      process.nextTick(() => {
+        this.#uncork();
+        this.#sent = 0;
+      });
+    } else if (this.#sent % mostTogether === 2) {
+      this.#uncork();
+      this.#corked = client.nodes('master').flatMap(({ stream }) => stream ?? []);
+      for (const stream of this.#corked) stream.cork();
+    }
+  }
+
+  #uncork(): void {
+    for (const stream of this.#corked) stream.uncork();
+    this.#corked = [];
   }
 
   async #connect(): Promise<Cluster> {

@@ -1,4 +1,4 @@
-import { rateFaults, rateForm } from '../../domain/rate-form.ts';
+import { rateFaults, rateForm, rateWindowMs } from '../../domain/rate-form.ts';
 import type { RateAsk, RateNumbers, RateUse } from '../../domain/rates.ts';
 import type { Cell } from './cell.ts';
 import { hashOf } from './keys.ts';
@@ -14,13 +14,16 @@ export function formText(numbers: RateNumbers | undefined): string {
 const ruleBytes = 25;
 const amountAt = 17;
 const hashAt = 21;
-const packedOff = Buffer.alloc(amountAt, '-');
-const packedForms = new WeakMap<RateNumbers, Buffer>();
 
-/** The part that is the same with each request. Throws a RangeError on numbers that no configuration may have: the scripts do not check them again. */
-function packedForm(numbers: RateNumbers | undefined): Buffer {
-  if (numbers === undefined) return packedOff;
-  const before = packedForms.get(numbers);
+/** Of a rule as configured, what is the same with each request. */
+type Form = { readonly packed: Buffer } & Pick<RateUse, 'limit' | 'windowMs'>;
+const off: Form = { packed: Buffer.alloc(amountAt, '-'), limit: 0, windowMs: 0 };
+const known = new WeakMap<RateNumbers, Form>();
+
+/** Throws a RangeError on numbers that no configuration may have: the scripts do not check them again. */
+function formOf(numbers: RateNumbers | undefined): Form {
+  if (numbers === undefined) return off;
+  const before = known.get(numbers);
   if (before !== undefined) return before;
   const [fault] = rateFaults({ ...numbers }, 'numbers');
   if (fault !== undefined) throw new RangeError(`${fault.path}: ${fault.message}`);
@@ -30,42 +33,58 @@ function packedForm(numbers: RateNumbers | undefined): Buffer {
   packed.writeUInt32LE(a, 1);
   packed.writeBigUInt64LE(BigInt(b), 5);
   packed.writeUInt32LE(c, 13);
-  packedForms.set(numbers, packed);
-  return packed;
+  const form = { packed, limit: a, windowMs: rateWindowMs(numbers) };
+  known.set(numbers, form);
+  return form;
 }
 
-/** The rules as configured with what is asked of each, and their names, as `read_rules` takes them. An amount of -1 stands for none. */
-export function rateArguments({ rates = {} }: Cell, asks: readonly RateAsk[]): [rules: Buffer, names: string] {
+/** The rules as configured with what is asked of each, as `lua/include/rates.lua` takes them. An amount of -1 stands for none. */
+export function rateArgument({ rates = {} }: Cell, asks: readonly RateAsk[]): Buffer {
   const rules = Buffer.allocUnsafe(ruleBytes * asks.length);
-  let names = '';
   let at = 0;
   for (const { rule, identity, amount } of asks) {
     if (!Number.isInteger(amount)) throw new RangeError(`expected a whole number, got ${amount}`);
-    rules.set(packedForm(rates[rule]?.numbers), at);
+    rules.set(formOf(rates[rule]?.numbers).packed, at);
     rules.writeInt32LE(amount, at + amountAt);
     rules.writeUInt32LE(hashOf(identity).number, at + hashAt);
-    names += at === 0 ? rule : ` ${rule}`;
     at += ruleBytes;
   }
-  return [rules, names];
+  return rules;
 }
 
-const perRule = 5;
+/** Of a rule that was not in force. */
+const notInForce = -1;
 
-/** What `append_rates` wrote, from `numbers[from]` to the end. Throws a TypeError on anything else. */
-export function rateUses(asks: readonly RateAsk[], numbers: readonly unknown[], from: number): RateUse[] {
-  if ((numbers.length - from) % perRule !== 0) throw new TypeError('expected five integers a rule');
+/**
+ * What `end_rates` wrote, from `numbers[from]` to the end: of each rule what is left and when all of it is there again, then index, limit and window of
+ * those whose numbers are set live. Nothing at all stands for no rule in force. Throws a TypeError on anything else.
+ */
+export function rateUses(
+  { rates = {} }: Cell,
+  asks: readonly RateAsk[],
+  numbers: readonly unknown[],
+  from: number,
+): RateUse[] {
+  if (numbers.length === from) return [];
+  const liveAt = from + 2 * asks.length;
+  if (numbers.length < liveAt || (numbers.length - liveAt) % 3 !== 0)
+    throw new TypeError(`expected two integers for each of ${asks.length} rules, then three for each that is set live`);
   const uses: RateUse[] = [];
-  for (let at = from; at < numbers.length; at += perRule) {
-    uses.push({
-      rule: ruleAt(asks, countAt(numbers, at)),
-      limit: countAt(numbers, at + 1),
-      windowMs: countAt(numbers, at + 2),
-      remaining: countAt(numbers, at + 3),
-      resetMs: countAt(numbers, at + 4),
-    });
+  for (const [index, { rule }] of asks.entries()) {
+    const at = from + 2 * index;
+    if (numbers[at + 1] === notInForce) continue;
+    const [remaining, resetMs] = [countAt(numbers, at), countAt(numbers, at + 1)];
+    const { limit, windowMs } = liveForm(numbers, liveAt, index + 1) ?? formOf(rates[rule]?.numbers);
+    uses.push({ rule, limit, windowMs, remaining, resetMs });
   }
   return uses;
+}
+
+function liveForm(numbers: readonly unknown[], liveAt: number, index: number) {
+  for (let at = liveAt; at < numbers.length; at += 3) {
+    if (numbers[at] === index) return { limit: countAt(numbers, at + 1), windowMs: countAt(numbers, at + 2) };
+  }
+  return undefined;
 }
 
 /** As `count` of a schema, which takes far longer for the numbers of five rules than Redis does. */

@@ -10,6 +10,8 @@ export type Script<Input, Reply> = {
   readonly sha1: string;
   /** Run at most once: after a lost reply it is not known whether it ran. Others are sent again, because twice has the effect of once. */
   readonly once: boolean;
+  /** It answers in bytes, not in text. */
+  readonly packed: boolean;
   keys(input: Input): readonly string[];
   args(input: Input): readonly Argument[];
   reply(raw: unknown, input: Input): Reply;
@@ -19,6 +21,7 @@ export function defineScript<Input, Raw, Reply>(definition: {
   name: string;
   source: string;
   once?: boolean;
+  packed?: boolean;
   keys(input: Input): readonly string[];
   args(input: Input): readonly Argument[];
   /** The shape Redis answers in; anything else is a bug and throws. */
@@ -30,6 +33,7 @@ export function defineScript<Input, Raw, Reply>(definition: {
     source: definition.source,
     sha1: createHash('sha1').update(definition.source).digest('hex'),
     once: definition.once ?? false,
+    packed: definition.packed ?? false,
     keys: definition.keys,
     args: definition.args,
     reply: (raw, input) => definition.read(definition.schema.parse(raw), input),

@@ -5,8 +5,8 @@ export const charges: readonly Mutant[] = [
   {
     name: 'what is settled twice counts twice',
     in: ['settle'],
-    find: 'amounts_charged[name] = amount\nend\nend',
-    replace: 'end\nend',
+    find: 'if by ~= 0 then\namounts_charged[name] = amount\nend',
+    replace: '',
   },
   {
     name: 'a task gets its charges back twice',

@@ -29,8 +29,8 @@ export const rates: readonly Mutant[] = [
   {
     name: 'of what is owed a negative amount is left',
     in: ['rate'],
-    find: 'rates[last + 4] = left < 0 and 0 or left',
-    replace: 'rates[last + 4] = left',
+    find: 'if rates[at_left] < 0 then',
+    replace: 'if false then',
   },
   {
     name: 'a window is over a millisecond late',
@@ -65,8 +65,8 @@ export const rates: readonly Mutant[] = [
   {
     name: 'a refusal by a rule is charged',
     in: ['rate'],
-    find: "return append_rates({ 'limited', short, wait, version }, rates, 2)",
-    replace: "charge_rates(rates, 2, 2, now) return append_rates({ 'limited', short, wait, version }, rates, 2)",
+    find: 'if short then\n',
+    replace: 'if short then charge_rates(rates, 2, now)\n',
   },
   {
     name: 'a refusal for capacity is charged',
@@ -156,8 +156,8 @@ export const rates: readonly Mutant[] = [
   {
     name: 'a window that was made shorter keeps its end',
     in: ['admit', 'rate'],
-    find: 'counts_on[nth] = opened, stays',
-    replace: 'counts_on[nth] = opened, runs',
+    find: 'counts_on[index] = opened, stays',
+    replace: 'counts_on[index] = opened, runs',
   },
   {
     name: 'a window forgets its end with each charge',

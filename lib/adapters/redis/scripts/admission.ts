@@ -5,7 +5,7 @@ import type { Tier } from '../../../domain/tiers.ts';
 import { toEpochMs } from '../../../domain/time.ts';
 import type { AdmitInput, ConfirmInput, PeekInput, RefuseInput } from '../../../ports.ts';
 import { type In, logNames, member, nowOf } from '../cell.ts';
-import { rateArguments, rateUses } from '../rate-arguments.ts';
+import { rateArgument, rateUses } from '../rate-arguments.ts';
 import { defineScript, type Script } from '../script.ts';
 import { sources } from '../sources.generated.ts';
 import {
@@ -80,7 +80,7 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
     packed([cell.lockMs, cell.startWindowMs, input.permits, input.mostAhead ?? anyNumber, sharedTiers(input.tiers)]),
     input.notAfter ?? '',
     ...tierArguments(cell.limits, input.tiers),
-    ...(hasRates(input) ? rateArguments(cell, input.rates) : []),
+    ...(hasRates(input) ? [rateArgument(cell, input.rates)] : []),
   ],
   schema: z.union([
     z.tuple([z.literal('admitted'), moment, moment, count, count], useNumber),
@@ -94,7 +94,8 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
     z.tuple([z.literal('rejected'), moment, count, count], useNumber),
     z.tuple([z.literal('behind'), moment, count, count], useNumber),
   ]),
-  read: (raw, { input }): AdmitReply => {
+  read: (raw, given): AdmitReply => {
+    const { input } = given;
     switch (raw[0]) {
       case 'duplicate':
         return readDuplicate(raw);
@@ -105,25 +106,25 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
       case 'never':
         return { kind: 'never', tier: raw[1] - 1, limit: raw[2] };
       case 'limited':
-        return readLimited(input.rates ?? [], raw);
+        return readLimited(given, raw);
       case 'too_costly':
         return readTooCostly(input.rates ?? [], raw);
       case 'rejected': {
         const [, now, index, limitsVersion, ...rest] = raw;
         return {
           ...{ kind: 'rejected', now: toEpochMs(now), short: index - 1, limitsVersion },
-          ...readUses(input, rest),
+          ...readUses(given, rest),
         };
       }
       case 'behind': {
         const [, now, ahead, limitsVersion, ...rest] = raw;
-        return { kind: 'behind', now: toEpochMs(now), ahead, limitsVersion, ...readUses(input, rest) };
+        return { kind: 'behind', now: toEpochMs(now), ahead, limitsVersion, ...readUses(given, rest) };
       }
       case 'admitted': {
         const [, now, deadline, epoch, limitsVersion, ...rest] = raw;
         return {
           ...{ kind: 'admitted', now: toEpochMs(now), deadline: toEpochMs(deadline), epoch, limitsVersion },
-          ...readUses(input, rest),
+          ...readUses(given, rest),
         };
       }
     }
@@ -148,12 +149,12 @@ function hasRates(input: AdmitInput): input is AdmitInput & { readonly rates: No
   return input.rates !== undefined && input.rates.length > 0;
 }
 
-/** The uses of every tier, then those of the rules in force. */
-function readUses({ tiers, rates = [] }: AdmitInput, numbers: readonly number[]) {
+/** The uses of every tier, then those of the rules. */
+function readUses({ cell, input: { tiers, rates = [] } }: In<AdmitInput>, numbers: readonly number[]) {
   const end = 4 * tiers.length;
   return {
     tiers: tierUses(tiers, uses.parse(numbers.slice(0, end))),
-    rates: rateUses(rates, numbers, end),
+    rates: rateUses(cell, rates, numbers, end),
   };
 }
 

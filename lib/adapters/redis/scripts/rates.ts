@@ -1,52 +1,59 @@
 import * as z from 'zod';
 import type { RateLimited, RateReply, SettleReply, TooCostly } from '../../../domain/gate-replies.ts';
 import type { RateAsk } from '../../../domain/rates.ts';
-import type { RateInput, SettleInput } from '../../../ports.ts';
+import type { AdmitInput, RateInput, SettleInput } from '../../../ports.ts';
 import { type In, nowOf } from '../cell.ts';
-import { countAt, rateArguments, rateUses, ruleAt } from '../rate-arguments.ts';
+import { countAt, rateArgument, rateUses, ruleAt } from '../rate-arguments.ts';
 import { defineScript, type Script } from '../script.ts';
 import { sources } from '../sources.generated.ts';
-import { count } from '../tier-arguments.ts';
+import { count, useNumber } from '../tier-arguments.ts';
 
-export const limited = z.tuple([z.literal('limited'), count, count, count], count);
+export const limited = z.tuple([z.literal('limited'), count, count, count], useNumber);
 
-const never = z.tuple([z.literal('never'), count, count]);
-
-export function readLimited(asks: readonly RateAsk[], raw: z.output<typeof limited>): RateLimited {
-  const [, index, retryAfterMs, limitsVersion] = raw;
+export function readLimited(
+  { cell, input: { rates: asks = [] } }: In<Pick<AdmitInput, 'rates'>>,
+  raw: readonly unknown[],
+): RateLimited {
   return {
     kind: 'rate_limited',
-    short: ruleAt(asks, index),
-    retryAfterMs,
-    limitsVersion,
-    rates: rateUses(asks, raw, 4),
+    short: ruleAt(asks, countAt(raw, 1)),
+    retryAfterMs: countAt(raw, 2),
+    limitsVersion: countAt(raw, 3),
+    rates: rateUses(cell, asks, raw, 4),
   };
 }
 
-export function readTooCostly(
-  asks: readonly RateAsk[],
-  [, index, limit]: readonly [string, number, number],
-): TooCostly {
-  return { kind: 'too_costly', rule: ruleAt(asks, index), limit };
+export function readTooCostly(asks: readonly RateAsk[], raw: readonly unknown[]): TooCostly {
+  return { kind: 'too_costly', rule: ruleAt(asks, countAt(raw, 1)), limit: countAt(raw, 2) };
+}
+
+/** The letter and the numbers of a packed reply. */
+function unpacked(raw: Buffer): [kind: string, ...numbers: number[]] {
+  if (raw.length % 8 !== 1) throw new TypeError(`expected a letter and doubles, got ${raw.length} bytes`);
+  const all: [string, ...number[]] = [String.fromCharCode(raw[0] ?? 0)];
+  for (let at = 1; at < raw.length; at += 8) all.push(raw.readDoubleLE(at));
+  return all;
 }
 
 export const rateScript: Script<In<RateInput>, RateReply> = defineScript({
   name: 'rate',
   source: sources.rate,
   once: true,
+  packed: true,
   keys: ({ cell: { keys }, input }) => [keys.limits, ...input.asks.map(keys.rate)],
-  args: ({ cell, input }) => [nowOf(cell), ...rateArguments(cell, input.asks)],
-  schema: z.array(z.unknown()),
-  read: (raw, { input: { asks } }): RateReply => {
+  args: ({ cell, input }) => [nowOf(cell), rateArgument(cell, input.asks)],
+  schema: z.instanceof(Buffer),
+  read: (packed, { cell, input: { asks } }): RateReply => {
+    const raw = unpacked(packed);
     switch (raw[0]) {
-      case 'limited':
-        return readLimited(asks, limited.parse(raw));
-      case 'never':
-        return readTooCostly(asks, never.parse(raw));
-      case 'passed':
-        return { kind: 'passed', limitsVersion: countAt(raw, 1), rates: rateUses(asks, raw, 2) };
+      case 'p':
+        return { kind: 'passed', limitsVersion: countAt(raw, 1), rates: rateUses(cell, asks, raw, 2) };
+      case 'l':
+        return readLimited({ cell, input: { rates: asks } }, raw);
+      case 'n':
+        return readTooCostly(asks, raw);
       default:
-        throw new TypeError(`expected passed, limited or never, got ${raw[0]}`);
+        throw new TypeError(`expected p, l or n, got ${raw[0]}`);
     }
   },
 });
@@ -62,7 +69,7 @@ export const settleScript: Script<In<SettleInput>, SettleReply> = defineScript({
     nowOf(cell),
     attempt,
     over ? 1 : 0,
-    ...rateArguments(
+    rateArgument(
       cell,
       charges.map(({ rule, identity }) => ({ rule, identity, amount: amounts[rule] ?? asItIs })),
     ),
