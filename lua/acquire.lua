@@ -31,7 +31,7 @@
 -- @include grant
 -- @include holder
 
-local now = moment()
+-- @include now
 local member = text('member', 256)
 local nonce = text('nonce', 64)
 local attempt = integer('attempt', 1, 1e6)

@@ -43,7 +43,7 @@ local any_number = 2147483647
 -- A task starts within a day of its admission and is over within another, or its charges stand.
 local charges_ms = 2 * 86400000
 
-local now = moment()
+-- @include now
 local id = text('id', 64)
 local member = text('member', 256)
 local fingerprint = text('fingerprint', 128)
@@ -84,13 +84,12 @@ end
 local rated
 if ruled and (overridden or string.find(ARGV[at + 1], '[hcqbg]')) then
   rated = (function()
--- @include rate-states
 -- @include rates
 
-    local rules = packed('rules', rule_bytes * (#KEYS - 12))
-    local rates = {}
-    local live = overridden and live_forms(KEYS[1], 13)
-    local short, wait, never, most = judge_rates(rates, 13, now, rules, live)
+    local first_key, limits_key = 13, KEYS[1]
+-- @include read-rules
+-- @include live-rates
+-- @include judge-rates
     return {
       short = short,
       wait = wait,
@@ -98,18 +97,19 @@ if ruled and (overridden or string.find(ARGV[at + 1], '[hcqbg]')) then
       most = most,
       -- Says as words what was charged.
       charge = function()
-        charge_rates(rates, 13, now)
+-- @include charge-rates
         local charged = {}
         for index = 1, asked do
           if amounts[index] > 0 and rates[2 * index] >= 0 then
-            charged[#charged + 1] = rule_of(KEYS[12 + index]) .. '=' .. amounts[index]
+            charged[#charged + 1] = string.match(KEYS[12 + index], rule_in_key) .. '=' .. amounts[index]
           end
         end
         return charged
       end,
       append = function(answer)
+-- @include end-rates
         local count = #answer
-        for place = 1, end_rates(rates, live) do
+        for place = 1, last do
           answer[count + place] = rates[place]
         end
         return answer

@@ -11,7 +11,7 @@
 -- @include tiers
 -- @include holder
 
-local now = moment()
+-- @include now
 local member = text('member', 256)
 local nonce = text('nonce', 64)
 

@@ -20,7 +20,7 @@
 -- @include grant
 -- @include holder
 
-local now = moment()
+-- @include now
 local member = text('member', 256)
 local nonce = text('nonce', 64)
 local permits = integer('permits', 1, 1000)

@@ -9,7 +9,7 @@
 -- @include arguments
 
 local most_read = 1000
-local now = moment()
+-- @include now
 
 local reply = { 'ledger', now }
 for key = 2, #KEYS do

@@ -20,7 +20,7 @@ local function is_override(field)
   return most_of_field[string.match(field, '^(%a+):') or ''] ~= nil
 end
 
-local now = moment()
+-- @include now
 local version = integer('version', 1, 1e12)
 local given = (#ARGV - at) / 2
 if given % 1 ~= 0 or given > most_fields then

@@ -15,7 +15,7 @@
 -- @include tiers
 
 local most_read = 1000
-local now = moment()
+-- @include now
 local asked = text('member', 256)
 local tiers = read_tiers(2)
 local epoch, version, limits, pauses = read_limits(KEYS[1])

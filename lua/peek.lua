@@ -17,7 +17,7 @@
 -- @include tiers
 -- @include lock
 
-local now = moment()
+-- @include now
 local keyed = integer('keyed', 0, 1) == 1
 local tiers = read_tiers(3)
 

@@ -9,7 +9,7 @@
 -- @include arguments
 
 local longest_ms = 3600000
-local now = moment()
+-- @include now
 local every_ms = integer('every_ms', 1, 1e9)
 
 local state = call('HMGET', KEYS[1], 'count', 'at')

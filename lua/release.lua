@@ -21,7 +21,7 @@
 -- @include holder
 -- @include times
 
-local now = moment()
+-- @include now
 local member = text('member', 256)
 local id = text('id', 64)
 local nonce = text('nonce', 64)

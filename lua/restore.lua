@@ -26,7 +26,7 @@
 -- @include grant
 -- @include holder
 
-local now = moment()
+-- @include now
 local nonce = text('nonce', 64)
 local lock_ms = integer('lock_ms', 1, 600000)
 local take = integer('take', 0, 1) == 1

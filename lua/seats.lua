@@ -9,7 +9,7 @@
 -- Replies  {'seats', now, member, …}
 -- @include arguments
 
-local now = moment()
+-- @include now
 local offset = integer('offset', 0, 1e7)
 local count = integer('count', 1, 1000)
 

@@ -14,13 +14,13 @@
 --          {'gone'}       nothing is charged to this task any more, or never was
 --          {'stale'}      a later attempt has settled it
 -- @include arguments
--- @include rate-states
 -- @include rates
 
-local now = moment()
+-- @include now
 local attempt = integer('attempt', 0, 1e6)
 local over = integer('over', 0, 1) == 1
-local rules = packed('rules', rule_bytes * (#KEYS - 2))
+local first_key, limits_key, overridden = 3, KEYS[1], true
+-- @include read-rules
 
 local charges = call('GET', KEYS[2])
 if not charges then
@@ -36,42 +36,46 @@ for name, amount in string.gmatch(words, '(%S+)=(%d+)') do
   amounts_charged[name] = tonumber(amount)
 end
 
-local function settled(rate, by)
+local function settled(budget, by)
   -- Past 2^53 not exact, but then more than two bursts, which no level holds.
-  local units = math.abs(by) * rate.one
+  local units = math.abs(by) * budget.one
   if by > 0 then
-    return math.max(math.min(rate.left, -rate.cap), rate.left - units)
+    return math.max(math.min(budget.left, -budget.cap), budget.left - units)
   end
-  if rate.kind == 'g' then
-    units = math.max(0, units - math.max(0, now - charged_at) * rate.per_ms)
-  elseif charged_at < rate.opened then
+  if budget.kind == 'g' then
+    units = math.max(0, units - math.max(0, now - charged_at) * budget.per_ms)
+  elseif charged_at < budget.opened then
     units = 0
   end
-  return math.min(rate.cap, rate.left + units)
+  return math.min(budget.cap, budget.left + units)
 end
 
-local rates, kept = {}, {}
-judge_rates(rates, 3, now, rules, live_forms(KEYS[1], 3))
+-- @include live-rates
+-- @include judge-rates
 for index = 1, asked do
-  local name, amount, left, resets = rule_of(KEYS[2 + index]), amounts[index], rates[2 * index - 1], rates[2 * index]
-  local by = amount >= 0 and amounts_charged[name] and amount - amounts_charged[name] or 0
+  local key, amount, resets = KEYS[2 + index], amounts[index], rates[2 * index]
+  local rule = string.match(key, rule_in_key)
+  local by = amount >= 0 and amounts_charged[rule] and amount - amounts_charged[rule] or 0
   if by ~= 0 then
-    amounts_charged[name] = amount
+    amounts_charged[rule] = amount
   end
   -- What changes nothing writes nothing: a window that is over stays over.
   if by ~= 0 and resets >= 0 then
-    local rate = flows[index] or { left = left, cap = limits_now[index], one = 1, opened = opened_at[index] }
-    local before, after = rate.left, settled(rate, by)
+    local flow, limit = flows[index], limits_now[index]
+    local budget = flow or { left = rates[2 * index - 1], cap = limit, one = 1, opened = opened_at[index] }
+    local before, after = budget.left, settled(budget, by)
     if after ~= before then
-      rate.left = after
-      if flows[index] then
-        write_flow(KEYS[2 + index], rate, now)
+      budget.left = after
+      if flow then
+        write_flow(key, flow, now)
       else
-        write_window(KEYS[2 + index], rate.cap - after, opened_at[index], now + resets, counts_on[index])
+        local count = limit - after
+-- @include write-window
       end
     end
   end
 end
+local kept = {}
 if over then
   call('DEL', KEYS[2])
 else

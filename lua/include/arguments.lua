@@ -54,16 +54,6 @@ local function optional_integer(name, low, high)
   return integer(name, low, high)
 end
 
--- The moment of this call: the server's, unless a test names one.
-local function moment()
-  if ARGV[at + 1] ~= '' then
-    return integer('now', 1e12, 7e12)
-  end
-  at = at + 1
-  local time = call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
-
 local function whole(number)
   return string.format('%d', number)
 end

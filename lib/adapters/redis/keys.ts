@@ -28,6 +28,8 @@ export type CellKeys = {
 
 export function cellKeys(stage: string, cell = '0'): CellKeys {
   const prefix = `{weir:${stage}:${cell}}`;
+  // To make, or only to hash anew, the five keys of a request takes longer than all else that is done to ask Redis.
+  const rateKeys = remembering((rule) => remembering((identity) => `${prefix}:rate:${rule}:${hashOf(identity).name}`));
   return {
     limits: `${prefix}:limits`,
     holders: `${prefix}:holders`,
@@ -41,7 +43,7 @@ export function cellKeys(stage: string, cell = '0'): CellKeys {
     slots: (tier) => `${prefix}:slots:${tierKey(tier)}`,
     times: (tier) => `${prefix}:times:${tierKey(tier)}`,
     refusals: (tier) => `${prefix}:refusals:${tierKey(tier)}`,
-    rate: ({ rule, identity }) => `${prefix}:rate:${rule}:${hashOf(identity).name}`,
+    rate: ({ rule, identity }) => rateKeys(rule)(identity),
     charges: (id) => `${prefix}:charges:${id}`,
     tierKey,
   };
@@ -63,20 +65,26 @@ export function limitLabel({ tier, name }: Tier): string {
 
 type Hash = { readonly name: string; readonly number: number };
 
-/** Clients come again and again: hashing the five identities of a request anew takes longer than all else that is done to ask Redis. */
-const known = new Map<string, Hash>();
 const mostKnown = 10_000;
 
-/** SHA-256 of a text, the same everywhere and always: 128 bits of it as a name, 31 bits as a number. */
-export function hashOf(text: string): Hash {
-  const before = known.get(text);
-  if (before !== undefined) return before;
-  if (known.size >= mostKnown) known.clear();
-  const bits = hash('sha256', text, 'buffer');
-  const made = { name: bits.toString('base64url').slice(0, 22), number: bits.readUInt32BE() >>> 1 };
-  known.set(text, made);
-  return made;
+/** Makes a value of a text once, as long as not too many others came since: clients come again and again. */
+function remembering<Value>(make: (text: string) => Value): (text: string) => Value {
+  const known = new Map<string, Value>();
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    if (known.size >= mostKnown) known.clear();
+    const made = make(text);
+    known.set(text, made);
+    return made;
+  };
 }
+
+/** SHA-256 of a text, the same everywhere and always: 128 bits of it as a name, 31 bits as a number. */
+export const hashOf: (text: string) => Hash = remembering((text) => {
+  const bits = hash('sha256', text, 'buffer');
+  return { name: bits.toString('base64url').slice(0, 22), number: bits.readUInt32BE() >>> 1 };
+});
 
 function digest(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 22);

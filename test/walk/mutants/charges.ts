@@ -5,7 +5,7 @@ export const charges: readonly Mutant[] = [
   {
     name: 'what is settled twice counts twice',
     in: ['settle'],
-    find: 'if by ~= 0 then\namounts_charged[name] = amount\nend',
+    find: 'if by ~= 0 then\namounts_charged[rule] = amount\nend',
     replace: '',
   },
   {
@@ -23,25 +23,25 @@ export const charges: readonly Mutant[] = [
   {
     name: 'a window that is over is given back to the next',
     in: ['settle'],
-    find: 'elseif charged_at < rate.opened then',
+    find: 'elseif charged_at < budget.opened then',
     replace: 'elseif false then',
   },
   {
     name: 'an interval is given back what came back already',
     in: ['settle'],
-    find: 'units = math.max(0, units - math.max(0, now - charged_at) * rate.per_ms)',
+    find: 'units = math.max(0, units - math.max(0, now - charged_at) * budget.per_ms)',
     replace: '',
   },
   {
     name: 'more is given back than a budget holds',
     in: ['settle'],
-    find: 'return math.min(rate.cap, rate.left + units)',
-    replace: 'return rate.left + units',
+    find: 'return math.min(budget.cap, budget.left + units)',
+    replace: 'return budget.left + units',
   },
   {
     name: 'a debt has no end',
     in: ['settle'],
-    find: 'return math.max(math.min(rate.left, -rate.cap), rate.left - units)',
-    replace: 'return rate.left - units',
+    find: 'return math.max(math.min(budget.left, -budget.cap), budget.left - units)',
+    replace: 'return budget.left - units',
   },
 ];

@@ -23,8 +23,8 @@ export const rates: readonly Mutant[] = [
   {
     name: 'a new window is kept for good',
     in: ['admit', 'rate'],
-    find: "'w', count, opened, ends), 'PXAT', whole(ends))",
-    replace: "'w', count, opened, ends))",
+    find: "opened_at[index], ends), 'PXAT', string.format('%d', ends))",
+    replace: 'opened_at[index], ends))',
   },
   {
     name: 'of what is owed a negative amount is left',
@@ -163,7 +163,7 @@ export const rates: readonly Mutant[] = [
     name: 'a window forgets its end with each charge',
     in: ['admit', 'rate'],
     find: "call('SETRANGE', key, '1', struct.pack('<d', count))",
-    replace: "call('SET', key, struct.pack('<c1ddd', 'w', count, opened, ends))",
+    replace: "call('SET', key, struct.pack('<c1ddd', 'w', count, opened_at[index], now + resets))",
   },
   {
     name: 'live numbers of rules are ignored',

@@ -1,0 +1,70 @@
+-- A block of include/rates.lua. Takes `first_key`, `now`, `rules` and `live`; leaves how many are `asked`, `rates` as they are before the request, and what
+-- stands in its way: the index of the rule with the longest wait in `short` and its `wait`, or in `never` and `most` index and limit of one of which
+-- less than the amount is ever left at once (a limit of 0 is closed, which may change). Configured forms were checked with the configuration.
+--
+-- Rates are a flat list of two integers for each rule: what is left, which may be below 0, and the ms until everything is there again, -1 = not in force.
+-- By the index of the rule stand beside them, as a table for each rule would cost more than its commands: the amount asked, the limit in force; of a
+-- window since when it is known and whether its state can be counted on; of the others what read_flow says. All are as long from the start as with five
+-- rules: to grow a table costs more than a command.
+local rates, amounts, limits_now = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0 }
+local opened_at, counts_on, flows = { 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0 }, {}
+local read_flow, wait_for, write_flow
+local short, wait, never, most = nil, 0, nil, nil
+local states = KEYS[first_key] and call('MGET', unpack(KEYS, first_key)) or {}
+local asked, from = #states, 1
+for index = 1, asked do
+  local left, resets, kind, a, b, c, amount, hash = 0, -1
+  kind, a, b, c, amount, hash, from = struct.unpack(rule_numbers, rules, from)
+  if amount > most_amount then
+    refuse_argument('amount', 'at most ' .. most_amount)
+  end
+  if live and live[index] then
+    kind, a, b, c = unpack(live[index])
+  end
+  if kind ~= '-' then
+    -- MGET has nothing of a key of another type; GET throws.
+    local state = states[index] or call('GET', KEYS[first_key + index - 1]) or ''
+    local waits
+    if kind == 'b' or kind == 'g' then
+      if not read_flow then
+        read_flow, wait_for, write_flow = (function()
+-- @include rate-flows
+          return read_flow, wait_for, write_flow
+        end)()
+      end
+      local flow = read_flow(state, now, kind, a, b, c)
+      flows[index] = flow
+      left, resets, waits = math.floor(flow.left / flow.one), wait_for(flow, flow.cap), wait_for(flow, amount * flow.one)
+    else
+      local mark, count, opened, ends
+      if #state == 25 then
+        mark, count, opened, ends = struct.unpack('<c1ddd', state)
+      end
+      local runs = mark == 'w' and ends > now
+      if not runs then
+        count, opened = 0, now
+      end
+      -- Further away only where the clock stepped back or the window was made shorter.
+      local stays = runs and ends - now <= b
+      if not stays then
+        local phase = kind == 'h' and hash or kind == 'q' and now or 0
+        ends = now + b - (now - phase) % b
+      end
+      if opened > now then
+        opened, stays = now, false
+      end
+      opened_at[index], counts_on[index] = opened, stays
+      left, resets = a - count, ends - now
+      waits = left >= amount and 0 or resets
+    end
+    if amount > a and a > 0 then
+      if not never then
+        never, most = index, a
+      end
+    elseif amount > 0 and waits > wait then
+      short, wait = index, waits
+    end
+  end
+  amounts[index], limits_now[index] = amount, a
+  rates[2 * index - 1], rates[2 * index] = left, resets
+end
