@@ -3,7 +3,7 @@
 -- KEYS[1]   limits (hash)     KEYS[2]  lock of the dedup key (string)     KEYS[3]  decision log (stream)
 -- KEYS[4..11] seats, slots of each of the four tiers
 -- Only where it has rate rules:
--- KEYS[12]  charges of the task (string, lua/settle.lua)     KEYS[13..]  state of each rule (include/rates.lua)
+-- KEYS[12]  charges of the task (string, lua/settle.lua)     KEYS[13..]  numbers of rules set live, state of each rule (include/rates.lua)
 --
 -- ARGV  now             ms, '' = server TIME (tests name one)
 --       id              of the new task
@@ -86,9 +86,8 @@ if ruled and (overridden or string.find(ARGV[at + 1], '[hcqbg]')) then
   rated = (function()
 -- @include rates
 
-    local first_key, limits_key = 13, KEYS[1]
+    local first_key = 13
 -- @include read-rules
--- @include live-rates
 -- @include judge-rates
     return {
       short = short,
@@ -101,7 +100,7 @@ if ruled and (overridden or string.find(ARGV[at + 1], '[hcqbg]')) then
         local charged = {}
         for index = 1, asked do
           if amounts[index] > 0 and rates[2 * index] >= 0 then
-            charged[#charged + 1] = string.match(KEYS[12 + index], rule_in_key) .. '=' .. amounts[index]
+            charged[#charged + 1] = string.match(KEYS[13 + index], rule_in_key) .. '=' .. amounts[index]
           end
         end
         return charged

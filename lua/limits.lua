@@ -1,7 +1,7 @@
 -- limits: live limits and pauses come into force, unless newer ones are. The version in force may come again: a deployment can change what it
 -- amounts to.
 --
--- KEYS[1]  limits (hash)     KEYS[2]  decision log (stream)
+-- KEYS[1]  limits (hash)     KEYS[2]  decision log (stream)     KEYS[3]  numbers of rate rules set live (string, include/rates.lua)
 --
 -- ARGV  now        ms, '' = server TIME
 --       version    grows with each change, from 1
@@ -14,7 +14,7 @@
 -- @include rate-forms
 
 local most_fields = 2000
-local most_of_field = { inSystem = 1e6, running = 1e6, paused = 2, rate = 0 }
+local most_of_field = { inSystem = 1e6, running = 1e6, paused = 2 }
 
 local function is_override(field)
   return most_of_field[string.match(field, '^(%a+):') or ''] ~= nil
@@ -26,17 +26,18 @@ local given = (#ARGV - at) / 2
 if given % 1 ~= 0 or given > most_fields then
   refuse_argument('fields', 'pairs, at most ' .. most_fields)
 end
-local overrides = {}
+local overrides, rates = {}, {}
 for index = 1, given do
   local field = text('field', 160)
-  if not is_override(field) then
-    refuse_argument('field', 'inSystem:<label>, running:<label>, paused:<label> or rate:<rule>')
-  end
-  if string.find(field, '^rate:') then
-    overrides[field] = text(field, 80)
-    read_form(overrides[field])
-  else
+  local rule = string.match(field, '^rate:([%w-]+)$')
+  if rule then
+    local form = text(field, 80)
+    read_form(form)
+    rates[#rates + 1] = rule .. '=' .. form
+  elseif is_override(field) then
     overrides[field] = whole(integer(field, 0, most_of_field[string.match(field, '^%a+')]))
+  else
+    refuse_argument('field', 'inSystem:<label>, running:<label>, paused:<label> or rate:<rule>')
   end
 end
 
@@ -60,6 +61,18 @@ for field, value in pairs(overrides) do
   changed = changed or call('HEXISTS', KEYS[1], field) == 0
   call('HSET', KEYS[1], field, value)
   entry[#entry + 1] = field .. '=' .. value
+end
+for index, rate in ipairs(rates) do
+  entry[#entry + 1] = 'rate:' .. rate
+end
+local live_rates = table.concat(rates, ' ')
+if live_rates ~= (call('GET', KEYS[3]) or '') then
+  changed = true
+  if live_rates == '' then
+    call('DEL', KEYS[3])
+  else
+    call('SET', KEYS[3], live_rates)
+  end
 end
 call('HSET', KEYS[1], 'version', version, 'overrides', given)
 if changed then

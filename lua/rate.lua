@@ -1,24 +1,21 @@
 -- rate: lets one request through by its rate rules alone, and charges each, or charges none. Sent twice, it charges twice: no caller sends it again.
 --
 -- KEYS[1]   limits (hash)
--- KEYS[2..] state of each rule (include/rates.lua)
+-- KEYS[2..] numbers of rules set live, state of each rule (include/rates.lua)
 --
 -- ARGV  now     ms, '' = server TIME
 --       rules   (include/rates.lua)
 --
 -- Replies, packed as a letter and doubles because a client reads a list of integers for longer than this script runs
---   p version rates…               passed
+--   p rates…                       passed
 --   l index wait_ms version rates… limited: the rule with the longest wait; nothing was charged
 --   n index limit                  never: more than that rule ever lets through at once
 -- @include arguments
 -- @include rates
 
 -- @include now
-local first_key, limits_key = 2, KEYS[1]
+local first_key = 2
 -- @include read-rules
-local base = call('HMGET', limits_key, 'version', 'overrides')
-local version, overridden = tonumber(base[1] or 0), base[2] and base[2] ~= '0'
--- @include live-rates
 -- @include judge-rates
 if never then
   return struct.pack('<c1dd', 'n', never, most)
@@ -28,6 +25,7 @@ if not short then
 end
 -- @include end-rates
 if short then
+  local version = tonumber(call('HGET', KEYS[1], 'version') or 0)
   return struct.pack('<c1ddd' .. string.rep('d', last), 'l', short, wait, version, unpack(rates, 1, last))
 end
-return struct.pack('<c1d' .. string.rep('d', last), 'p', version, unpack(rates, 1, last))
+return struct.pack('<c1' .. string.rep('d', last), 'p', unpack(rates, 1, last))

@@ -2,8 +2,8 @@
 -- only what the rule has not forgotten: nothing of a window that is over or a bucket that was full since, and with gcra less what has come back since.
 -- What is missing is owed, down to one burst.
 --
--- KEYS[1]   limits (hash)     KEYS[2]  charges of the task (string: `<at>|<attempt>|<rule>=<amount> …`, as admit wrote them)
--- KEYS[3..] state of each rule (include/rates.lua)
+-- KEYS[1]   charges of the task (string: `<at>|<attempt>|<rule>=<amount> …`, as admit wrote them)
+-- KEYS[2..] numbers of rules set live, state of each rule (include/rates.lua)
 --
 -- ARGV  now          ms, '' = server TIME
 --       attempt      that says so; what an earlier one says after it does not count
@@ -19,10 +19,10 @@
 -- @include now
 local attempt = integer('attempt', 0, 1e6)
 local over = integer('over', 0, 1) == 1
-local first_key, limits_key, overridden = 3, KEYS[1], true
+local first_key = 2
 -- @include read-rules
 
-local charges = call('GET', KEYS[2])
+local charges = call('GET', KEYS[1])
 if not charges then
   return { 'gone' }
 end
@@ -50,7 +50,6 @@ local function settled(budget, by)
   return math.min(budget.cap, budget.left + units)
 end
 
--- @include live-rates
 -- @include judge-rates
 for index = 1, asked do
   local key, amount, resets = KEYS[2 + index], amounts[index], rates[2 * index]
@@ -77,12 +76,12 @@ for index = 1, asked do
 end
 local kept = {}
 if over then
-  call('DEL', KEYS[2])
+  call('DEL', KEYS[1])
 else
   for name, amount in pairs(amounts_charged) do
     kept[#kept + 1] = name .. '=' .. amount
   end
   table.sort(kept)
-  call('SET', KEYS[2], whole(charged_at) .. '|' .. attempt .. '|' .. table.concat(kept, ' '), 'KEEPTTL')
+  call('SET', KEYS[1], whole(charged_at) .. '|' .. attempt .. '|' .. table.concat(kept, ' '), 'KEEPTTL')
 end
 return { 'settled' }

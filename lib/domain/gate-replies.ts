@@ -43,7 +43,7 @@ export type RateLimited = {
 export type TooCostly = { readonly kind: 'too_costly'; readonly rule: string; readonly limit: number };
 
 /** The decision of rules alone, on a route that no capacity guards. */
-export type RateReply = ({ readonly kind: 'passed'; readonly limitsVersion: number } & Rates) | RateLimited | TooCostly;
+export type RateReply = ({ readonly kind: 'passed' } & Rates) | RateLimited | TooCostly;
 
 /** `gone`: nothing is charged to this task any more, or never was. `stale`: a later attempt settled it. */
 export type SettleReply = { readonly kind: 'settled' | 'gone' | 'stale' };

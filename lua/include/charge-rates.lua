@@ -2,7 +2,7 @@
 for index = 1, asked do
   local amount, left, resets = amounts[index], rates[2 * index - 1], rates[2 * index]
   if amount > 0 and resets >= 0 then
-    local key, flow = KEYS[first_key + index - 1], flows[index]
+    local key, flow = KEYS[first_key + index], flows[index]
     left = left - amount
     if flow then
       flow.left = flow.left - amount * flow.one

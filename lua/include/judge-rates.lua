@@ -1,5 +1,5 @@
--- A block of include/rates.lua. Takes `first_key`, `now`, `rules` and `live`; leaves how many are `asked`, `rates` as they are before the request, and what
--- stands in its way: the index of the rule with the longest wait in `short` and its `wait`, or in `never` and `most` index and limit of one of which
+-- A block of include/rates.lua. Takes `first_key`, `now` and `rules`; leaves how many are `asked`, in `live` by their index the forms of those that are set
+-- live (nil = of none), `rates` as they are before the request, and what stands in its way: the index of the rule with the longest wait in `short` and its `wait`, or in `never` and `most` index and limit of one of which
 -- less than the amount is ever left at once (a limit of 0 is closed, which may change). Configured forms were checked with the configuration.
 --
 -- Rates are a flat list of two integers for each rule: what is left, which may be below 0, and the ms until everything is there again, -1 = not in force.
@@ -10,8 +10,19 @@ local rates, amounts, limits_now = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { 0, 0, 0, 
 local opened_at, counts_on, flows = { 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0 }, {}
 local read_flow, wait_for, write_flow
 local short, wait, never, most = nil, 0, nil, nil
-local states = KEYS[first_key] and call('MGET', unpack(KEYS, first_key)) or {}
-local asked, from = #states, 1
+local states = call('MGET', unpack(KEYS, first_key))
+local asked, from, live = #states - 1, 1, nil
+if states[1] then
+-- @include rate-forms
+  live = {}
+  for rule, form in string.gmatch(states[1], '(%S+)=(%S+)') do
+    for index = 1, asked do
+      if string.match(KEYS[first_key + index], rule_in_key) == rule then
+        live[index] = { read_form(form) }
+      end
+    end
+  end
+end
 for index = 1, asked do
   local left, resets, kind, a, b, c, amount, hash = 0, -1
   kind, a, b, c, amount, hash, from = struct.unpack(rule_numbers, rules, from)
@@ -23,7 +34,7 @@ for index = 1, asked do
   end
   if kind ~= '-' then
     -- MGET has nothing of a key of another type; GET throws.
-    local state = states[index] or call('GET', KEYS[first_key + index - 1]) or ''
+    local state = states[index + 1] or call('GET', KEYS[first_key + index]) or ''
     local waits
     if kind == 'b' or kind == 'g' then
       if not read_flow then

@@ -30,6 +30,7 @@ export function readings(world: World, { keys }: Cell): Reading[] {
   return [
     ...forGoodHash(keys.limits, limitsHash(world)),
     ...forGoodHash(keys.holders, holdersHash(world)),
+    ...liveRates(world, keys.liveRates),
     ...text(keys.rebuild, rebuilder?.nonce, rebuilder?.lastsMs),
     ...dedupKeys.flatMap(({ dedupKey }) => {
       const lock = locks.get(dedupKey);
@@ -77,7 +78,7 @@ function rateText(state: RateState): string {
   }
 }
 
-/** A letter and whole numbers as doubles, as `lua/include/rate-states.lua` packs them. */
+/** A letter and whole numbers as doubles, as `lua/include/rates.lua` has them. */
 function readRate(raw: unknown): string | undefined {
   if (!Buffer.isBuffer(raw)) return undefined;
   const numbers = Array.from({ length: Math.floor(raw.length / 8) }, (_, index) => raw.readDoubleLE(1 + 8 * index));
@@ -94,13 +95,22 @@ function limitsHash({ epoch, version, overrides, paused, liveRates }: World): Re
     `paused:pool:${pool}`,
     admission === 'continue' ? 1 : 2,
   ]);
-  const rates = Object.entries(liveRates).map(([rule, numbers]) => [`rate:${rule}`, formText(numbers)]);
+  const rates = Object.keys(liveRates).length;
   return {
     ...(epoch === undefined ? {} : { epoch }),
-    ...(version === undefined ? {} : { version, overrides: fields.length + pauses.length + rates.length }),
+    ...(version === undefined ? {} : { version, overrides: fields.length + pauses.length + rates }),
     ...Object.fromEntries(fields),
-    ...Object.fromEntries([...pauses, ...rates]),
+    ...Object.fromEntries(pauses),
   };
+}
+
+function liveRates({ liveRates }: World, key: string): Reading[] {
+  const words = Object.entries(liveRates).map(([rule, numbers]) => `${rule}=${formText(numbers)}`);
+  const expected = words.length > 0 ? words.join(' ') : null;
+  return [
+    { command: ['get', key], expected },
+    { command: ['pttl', key], expected: expected === null ? absent : forGood },
+  ];
 }
 
 function holdersHash({ holders }: World): Record<string, unknown> {

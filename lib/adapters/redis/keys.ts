@@ -9,6 +9,8 @@ export type CellKeys = {
   readonly holders: string;
   readonly log: string;
   readonly rebuild: string;
+  /** Numbers of rate rules that are set live. */
+  readonly liveRates: string;
   /** Who is the only one to do `what`. */
   single(what: string): string;
   lock(dedupKey: string): string;
@@ -35,6 +37,7 @@ export function cellKeys(stage: string, cell = '0'): CellKeys {
     holders: `${prefix}:holders`,
     log: `${prefix}:log`,
     rebuild: `${prefix}:rebuild`,
+    liveRates: `${prefix}:rates`,
     // A tag's braces are no part of a pattern's language.
     clientSeats: `${prefix}:seats:[ti][ep]*`,
     single: (what) => `${prefix}:single:${what}`,

@@ -97,7 +97,9 @@ test('arguments of another length are refused', async () => {
   const given = { cell, input: ask() };
   const [now = '', rules = ''] = rateScript.args(given);
   const run = (...args: (typeof now)[]) =>
-    connection.call('run', (client) => client.eval(rateScript.source, 2, ...rateScript.keys(given), ...args));
+    connection.call('run', (client) =>
+      client.eval(rateScript.source, rateScript.keys(given).length, ...rateScript.keys(given), ...args),
+    );
   await expect(run(now, String(rules).slice(1))).rejects.toThrow('BADARG rules');
   await expect(run(now, Buffer.concat([rules as Buffer, Buffer.alloc(1)]))).rejects.toThrow('BADARG rules');
   await expect(run(now)).rejects.toThrow('BADARG rules');
@@ -119,13 +121,12 @@ function packed(letter: string, ...numbers: number[]): Buffer {
 }
 
 test.each([
-  ['a passed with too few numbers', packed('p', 0, 8)],
-  ['… with too many', packed('p', 0, 8, 60_000, 1)],
-  ['… with less than nothing left', packed('p', 0, -1, 60_000)],
-  ['… with half a request left', packed('p', 0, 8.5, 60_000)],
-  ['… with a moment before now', packed('p', 0, 8, -2)],
-  ['… with a negative version', packed('p', -1)],
-  ['… without a version', packed('p')],
+  ['a passed with too few numbers', packed('p', 8)],
+  ['… with too many', packed('p', 8, 60_000, 1)],
+  ['… with less than nothing left', packed('p', -1, 60_000)],
+  ['… with half a request left', packed('p', 8.5, 60_000)],
+  ['… with a moment before now', packed('p', 8, -2)],
+  ['a limited with a negative version', packed('l', 1, 5, -1, 8, 60_000)],
   ['a limited without a version', packed('l', 1, 5)],
   ['… by a rule that was not asked', packed('l', 2, 5, 0, 8, 60_000)],
   ['a never without a limit', packed('n', 1)],

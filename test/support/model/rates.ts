@@ -145,7 +145,7 @@ export function rate(world: World, { asks }: RateInput): RateReply {
   const budgets = budgetsOf(world, asks);
   const refused = judge(world, budgets);
   if (refused !== undefined) return refused;
-  return { kind: 'passed', limitsVersion: world.version ?? 0, rates: charge(world, budgets) };
+  return { kind: 'passed', rates: charge(world, budgets) };
 }
 
 /** What was charged becomes what should have been; of what is given back only what the rule still remembers. */

@@ -11,7 +11,7 @@ export const charges: readonly Mutant[] = [
   {
     name: 'a task gets its charges back twice',
     in: ['settle'],
-    find: "call('DEL', KEYS[2])",
+    find: "call('DEL', KEYS[1])",
     replace: '',
   },
   {

@@ -198,7 +198,19 @@ export const rates: readonly Mutant[] = [
   {
     name: 'the live numbers of a rule are not those that were sent',
     in: ['setLimits'],
-    find: "if string.find(field, '^rate:') then\noverrides[field] = text(field, 80)",
-    replace: "  if string.find(field, '^rate:') then\n    overrides[field] = 'hashed,1,1,0' at = at + 1",
+    find: "rates[#rates + 1] = rule .. '=' .. form",
+    replace: "rates[#rates + 1] = rule .. '=hashed,1,1,0'",
+  },
+  {
+    name: 'live numbers that are taken back stay',
+    in: ['setLimits'],
+    find: "call('DEL', KEYS[3])",
+    replace: '',
+  },
+  {
+    name: 'live numbers of one rule are those of every rule',
+    in: ['admit', 'rate', 'settle'],
+    find: 'if string.match(KEYS[first_key + index], rule_in_key) == rule then',
+    replace: 'if true then',
   },
 ];

@@ -67,7 +67,7 @@ export const admitScript: Script<In<AdmitInput>, AdmitReply> = defineScript({
     keys.lock(input.dedupKey),
     keys.log,
     ...tierKeys(keys, input.tiers),
-    ...(hasRates(input) ? [keys.charges(input.id), ...input.rates.map(keys.rate)] : []),
+    ...(hasRates(input) ? [keys.charges(input.id), keys.liveRates, ...input.rates.map(keys.rate)] : []),
   ],
   args: ({ cell, input }) => [
     nowOf(cell),

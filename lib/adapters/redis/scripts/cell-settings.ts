@@ -11,7 +11,7 @@ import { count, sharedTiers, tierKeys } from '../tier-arguments.ts';
 export const limitsScript: Script<In<LimitsInput>, LimitsReply> = defineScript({
   name: 'limits',
   source: sources.limits,
-  keys: ({ cell: { keys } }) => [keys.limits, keys.log],
+  keys: ({ cell: { keys } }) => [keys.limits, keys.log, keys.liveRates],
   args: ({ cell, input }) => [
     nowOf(cell),
     input.version,

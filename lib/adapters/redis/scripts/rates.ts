@@ -40,14 +40,14 @@ export const rateScript: Script<In<RateInput>, RateReply> = defineScript({
   source: sources.rate,
   once: true,
   packed: true,
-  keys: ({ cell: { keys }, input }) => [keys.limits, ...input.asks.map(keys.rate)],
+  keys: ({ cell: { keys }, input }) => [keys.limits, keys.liveRates, ...input.asks.map(keys.rate)],
   args: ({ cell, input }) => [nowOf(cell), rateArgument(cell, input.asks)],
   schema: z.instanceof(Buffer),
   read: (packed, { cell, input: { asks } }): RateReply => {
     const raw = unpacked(packed);
     switch (raw[0]) {
       case 'p':
-        return { kind: 'passed', limitsVersion: countAt(raw, 1), rates: rateUses(cell, asks, raw, 2) };
+        return { kind: 'passed', rates: rateUses(cell, asks, raw, 1) };
       case 'l':
         return readLimited({ cell, input: { rates: asks } }, raw);
       case 'n':
@@ -64,7 +64,7 @@ const asItIs = -1;
 export const settleScript: Script<In<SettleInput>, SettleReply> = defineScript({
   name: 'settle',
   source: sources.settle,
-  keys: ({ cell: { keys }, input }) => [keys.limits, keys.charges(input.id), ...input.charges.map(keys.rate)],
+  keys: ({ cell: { keys }, input }) => [keys.charges(input.id), keys.liveRates, ...input.charges.map(keys.rate)],
   args: ({ cell, input: { attempt, over, charges, amounts } }) => [
     nowOf(cell),
     attempt,
