@@ -1,7 +1,7 @@
 -- limits: live limits and pauses come into force, unless newer ones are. The version in force may come again: a deployment can change what it
 -- amounts to.
 --
--- KEYS[1]  limits (hash)     KEYS[2]  decision log (stream)     KEYS[3]  numbers of rate rules set live (string, include/rates.lua)
+-- KEYS[1]  limits (hash)     KEYS[2]  decision log (stream)     KEYS[3]  what concerns rate rules (string, include/rates.lua)
 --
 -- ARGV  now        ms, '' = server TIME
 --       version    grows with each change, from 1
@@ -62,18 +62,12 @@ for field, value in pairs(overrides) do
   call('HSET', KEYS[1], field, value)
   entry[#entry + 1] = field .. '=' .. value
 end
-for index, rate in ipairs(rates) do
+for _, rate in ipairs(rates) do
   entry[#entry + 1] = 'rate:' .. rate
 end
-local live_rates = table.concat(rates, ' ')
-if live_rates ~= (call('GET', KEYS[3]) or '') then
-  changed = true
-  if live_rates == '' then
-    call('DEL', KEYS[3])
-  else
-    call('SET', KEYS[3], live_rates)
-  end
-end
+local live_rates = whole(version) .. ' ' .. table.concat(rates, ' ')
+changed = changed or live_rates ~= call('GET', KEYS[3])
+call('SET', KEYS[3], live_rates)
 call('HSET', KEYS[1], 'version', version, 'overrides', given)
 if changed then
   write_log(KEYS[2], entry)

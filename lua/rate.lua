@@ -1,7 +1,6 @@
 -- rate: lets one request through by its rate rules alone, and charges each, or charges none. Sent twice, it charges twice: no caller sends it again.
 --
--- KEYS[1]   limits (hash)
--- KEYS[2..] numbers of rules set live, state of each rule (include/rates.lua)
+-- KEYS  numbers of rules set live, state of each rule (include/rates.lua)
 --
 -- ARGV  now     ms, '' = server TIME
 --       rules   (include/rates.lua)
@@ -14,7 +13,7 @@
 -- @include rates
 
 -- @include now
-local first_key = 2
+local first_key = 1
 -- @include read-rules
 -- @include judge-rates
 if never then
@@ -25,7 +24,7 @@ if not short then
 end
 -- @include end-rates
 if short then
-  local version = tonumber(call('HGET', KEYS[1], 'version') or 0)
+  local version = tonumber(string.match(states[1] or '0', '^%d+'))
   return struct.pack('<c1ddd' .. string.rep('d', last), 'l', short, wait, version, unpack(rates, 1, last))
 end
 return struct.pack('<c1' .. string.rep('d', last), 'p', unpack(rates, 1, last))

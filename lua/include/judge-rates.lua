@@ -12,7 +12,7 @@ local read_flow, wait_for, write_flow
 local short, wait, never, most = nil, 0, nil, nil
 local states = call('MGET', unpack(KEYS, first_key))
 local asked, from, live = #states - 1, 1, nil
-if states[1] then
+if states[1] and string.find(states[1], '=', 1, true) then
 -- @include rate-forms
   live = {}
   for rule, form in string.gmatch(states[1], '(%S+)=(%S+)') do

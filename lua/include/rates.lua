@@ -1,5 +1,5 @@
--- Rate rules of one request. KEYS holds, from `first_key` to the end, the numbers of rules that are set live (string: `<rule>=<form>`, words apart by a
--- space) and the state of each rule (string), named `…:<rule>:<identity>`. ARGV holds
+-- Rate rules of one request. KEYS holds, from `first_key` to the end, the numbers that are set live (string: version of the limits, then `<rule>=<form>`,
+-- words apart by a space) and the state of each rule (string), named `…:<rule>:<identity>`. ARGV holds
 --   rules   packed, for each: its form as configured (the letter of its kind, `-` = off until one is set live),
 --           the amount that is asked, -1 = none, and the hash of whose budget it is, from which hashed windows begin
 -- A state is, by the form of its rule (include/rate-forms.lua), a letter and whole numbers as doubles, packed, because text took longer to read and to

@@ -104,9 +104,9 @@ function limitsHash({ epoch, version, overrides, paused, liveRates }: World): Re
   };
 }
 
-function liveRates({ liveRates }: World, key: string): Reading[] {
+function liveRates({ version, liveRates }: World, key: string): Reading[] {
   const words = Object.entries(liveRates).map(([rule, numbers]) => `${rule}=${formText(numbers)}`);
-  const expected = words.length > 0 ? words.join(' ') : null;
+  const expected = version === undefined ? null : `${version} ${words.join(' ')}`;
   return [
     { command: ['get', key], expected },
     { command: ['pttl', key], expected: expected === null ? absent : forGood },

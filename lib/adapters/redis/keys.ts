@@ -9,7 +9,7 @@ export type CellKeys = {
   readonly holders: string;
   readonly log: string;
   readonly rebuild: string;
-  /** Numbers of rate rules that are set live. */
+  /** Version of the limits and the numbers of rate rules that are set live. */
   readonly liveRates: string;
   /** Who is the only one to do `what`. */
   single(what: string): string;

@@ -204,8 +204,8 @@ export const rates: readonly Mutant[] = [
   {
     name: 'live numbers that are taken back stay',
     in: ['setLimits'],
-    find: "call('DEL', KEYS[3])",
-    replace: '',
+    find: "call('SET', KEYS[3], live_rates)",
+    replace: "if #rates > 0 then call('SET', KEYS[3], live_rates) end",
   },
   {
     name: 'live numbers of one rule are those of every rule',

@@ -40,7 +40,7 @@ export const rateScript: Script<In<RateInput>, RateReply> = defineScript({
   source: sources.rate,
   once: true,
   packed: true,
-  keys: ({ cell: { keys }, input }) => [keys.limits, keys.liveRates, ...input.asks.map(keys.rate)],
+  keys: ({ cell: { keys }, input }) => [keys.liveRates, ...input.asks.map(keys.rate)],
   args: ({ cell, input }) => [nowOf(cell), rateArgument(cell, input.asks)],
   schema: z.instanceof(Buffer),
   read: (packed, { cell, input: { asks } }): RateReply => {
