@@ -82,7 +82,7 @@ end
 
 -- A script makes its functions anew at each call: those of rate rules only where one may be in force.
 local rated
-if ruled and (overridden or string.find(ARGV[at + 1], '[hcqbg]')) then
+if ruled and (overridden or string.find(string.sub(ARGV[at + 1], 1, #KEYS - 13), '%a')) then
   rated = (function()
 -- @include rates
 

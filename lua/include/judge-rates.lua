@@ -11,7 +11,8 @@ local opened_at, counts_on, flows = { 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0 }, {}
 local read_flow, wait_for, write_flow
 local short, wait, never, most = nil, 0, nil, nil
 local states = call('MGET', unpack(KEYS, first_key))
-local asked, from, live = #states - 1, 1, nil
+local asked, live = #states - 1, nil
+local from = asked + 1
 if states[1] and string.find(states[1], '=', 1, true) then
 -- @include rate-forms
   live = {}
@@ -24,8 +25,12 @@ if states[1] and string.find(states[1], '=', 1, true) then
   end
 end
 for index = 1, asked do
-  local left, resets, kind, a, b, c, amount, hash = 0, -1
-  kind, a, b, c, amount, hash, from = struct.unpack(rule_numbers, rules, from)
+  local left, resets, kind = 0, -1, string.sub(rules, index, index)
+  local a1, a2, a3, a4, a5, b1, b2, b3, b4, b5, b6, b7, b8, c1, c2, c3, c4, c5, d1, d2, d3, d4, d5 = string.byte(rules, from, from + 22)
+  local a = a1 + 128 * (a2 + 128 * (a3 + 128 * (a4 + 128 * a5)))
+  local b = b1 + 128 * (b2 + 128 * (b3 + 128 * (b4 + 128 * (b5 + 128 * (b6 + 128 * (b7 + 128 * b8))))))
+  local c = kind == 'b' and c1 + 128 * (c2 + 128 * (c3 + 128 * (c4 + 128 * c5)))
+  local amount = d1 + 128 * (d2 + 128 * (d3 + 128 * (d4 + 128 * d5))) - 1
   if amount > most_amount then
     refuse_argument('amount', 'at most ' .. most_amount)
   end
@@ -58,7 +63,11 @@ for index = 1, asked do
       -- Further away only where the clock stepped back or the window was made shorter.
       local stays = runs and ends - now <= b
       if not stays then
-        local phase = kind == 'h' and hash or kind == 'q' and now or 0
+        local phase = kind == 'q' and now or 0
+        if kind == 'h' then
+          local h1, h2, h3, h4, h5 = string.byte(rules, from + 23, from + 27)
+          phase = h1 + 128 * (h2 + 128 * (h3 + 128 * (h4 + 128 * h5)))
+        end
         ends = now + b - (now - phase) % b
       end
       if opened > now then
@@ -78,4 +87,5 @@ for index = 1, asked do
   end
   amounts[index], limits_now[index] = amount, a
   rates[2 * index - 1], rates[2 * index] = left, resets
+  from = from + 28
 end

@@ -66,7 +66,7 @@ export function limitLabel({ tier, name }: Tier): string {
   return isClients(tier) ? tier : `${tier}:${name}`;
 }
 
-type Hash = { readonly name: string; readonly number: number };
+type Hash = { readonly name: string; readonly number: number; readonly text: string };
 
 const mostKnown = 10_000;
 
@@ -83,12 +83,21 @@ function remembering<Value>(make: (text: string) => Value): (text: string) => Va
   };
 }
 
-/** SHA-256 of a text, the same everywhere and always: 128 bits of it as a name, 31 bits as a number. */
+/** SHA-256 of a text, the same everywhere and always: 128 bits of it as a name, 31 bits as a number, and that as five bytes of seven bits. */
 export const hashOf: (text: string) => Hash = remembering((text) => {
   const bits = hash('sha256', text, 'buffer');
-  return { name: bits.toString('base64url').slice(0, 22), number: bits.readUInt32BE() >>> 1 };
+  const number = bits.readUInt32BE() >>> 1;
+  return { name: bits.toString('base64url').slice(0, 22), number, text: sevenBits(number, 5) };
 });
 
 function digest(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 22);
+}
+
+/** A whole number as so many bytes of seven bits, lowest first: text that is sent as it is. */
+export function sevenBits(number: number, bytes: number): string {
+  let text = '';
+  for (let rest = number, at = 0; at < bytes; at++, rest = Math.floor(rest / 128))
+    text += String.fromCharCode(rest % 128);
+  return text;
 }

@@ -1,7 +1,7 @@
 import { rateFaults, rateForm, rateWindowMs } from '../../domain/rate-form.ts';
 import type { RateAsk, RateNumbers, RateUse } from '../../domain/rates.ts';
 import type { Cell } from './cell.ts';
-import { hashOf } from './keys.ts';
+import { hashOf, sevenBits } from './keys.ts';
 
 /** A rule's numbers as `lua/include/rate-forms.lua` reads them; '' = off. */
 export function formText(numbers: RateNumbers | undefined): string {
@@ -10,14 +10,9 @@ export function formText(numbers: RateNumbers | undefined): string {
   return `${kind},${a},${b},${c}`;
 }
 
-/** Of one rule, as `lua/include/rates.lua` unpacks it: the letter of its kind, a, b, c, amount and hash. */
-const ruleBytes = 25;
-const amountAt = 17;
-const hashAt = 21;
-
-/** Of a rule as configured, what is the same with each request. */
-type Form = { readonly packed: Buffer } & Pick<RateUse, 'limit' | 'windowMs'>;
-const off: Form = { packed: Buffer.alloc(amountAt, '-'), limit: 0, windowMs: 0 };
+/** Of a rule as configured, what is the same with each request. `text`: a, b and c. */
+type Form = { readonly kind: string; readonly text: string } & Pick<RateUse, 'limit' | 'windowMs'>;
+const off: Form = { kind: '-', text: sevenBits(0, 18), limit: 0, windowMs: 0 };
 const known = new WeakMap<RateNumbers, Form>();
 
 /** Throws a RangeError on numbers that no configuration may have: the scripts do not check them again. */
@@ -28,28 +23,26 @@ function formOf(numbers: RateNumbers | undefined): Form {
   const [fault] = rateFaults({ ...numbers }, 'numbers');
   if (fault !== undefined) throw new RangeError(`${fault.path}: ${fault.message}`);
   const { kind, a, b, c } = rateForm(numbers);
-  const packed = Buffer.alloc(amountAt);
-  packed.write(kind[0] ?? '');
-  packed.writeUInt32LE(a, 1);
-  packed.writeBigUInt64LE(BigInt(b), 5);
-  packed.writeUInt32LE(c, 13);
-  const form = { packed, limit: a, windowMs: rateWindowMs(numbers) };
+  const text = sevenBits(a, 5) + sevenBits(b, 8) + sevenBits(c, 5);
+  const form = { kind: kind[0] ?? '', text, limit: a, windowMs: rateWindowMs(numbers) };
   known.set(numbers, form);
   return form;
 }
 
+const one = sevenBits(2, 5);
+
 /** The rules as configured with what is asked of each, as `lua/include/rates.lua` takes them. An amount of -1 stands for none. */
-export function rateArgument({ rates = {} }: Cell, asks: readonly RateAsk[]): Buffer {
-  const rules = Buffer.allocUnsafe(ruleBytes * asks.length);
-  let at = 0;
+export function rateArgument({ rates = {} }: Cell, asks: readonly RateAsk[]): string {
+  let kinds = '';
+  let numbers = '';
   for (const { rule, identity, amount } of asks) {
     if (!Number.isInteger(amount)) throw new RangeError(`expected a whole number, got ${amount}`);
-    rules.set(formOf(rates[rule]?.numbers).packed, at);
-    rules.writeInt32LE(amount, at + amountAt);
-    rules.writeUInt32LE(hashOf(identity).number, at + hashAt);
-    at += ruleBytes;
+    if (amount < -1 || amount >= 2 ** 31) throw new RangeError(`expected an amount of 31 bits, got ${amount}`);
+    const { kind, text } = formOf(rates[rule]?.numbers);
+    kinds += kind;
+    numbers += text + (amount === 1 ? one : sevenBits(amount + 1, 5)) + hashOf(identity).text;
   }
-  return rules;
+  return kinds + numbers;
 }
 
 /** Of a rule that was not in force. */

@@ -101,7 +101,7 @@ test('arguments of another length are refused', async () => {
       client.eval(rateScript.source, rateScript.keys(given).length, ...rateScript.keys(given), ...args),
     );
   await expect(run(now, String(rules).slice(1))).rejects.toThrow('BADARG rules');
-  await expect(run(now, Buffer.concat([rules as Buffer, Buffer.alloc(1)]))).rejects.toThrow('BADARG rules');
+  await expect(run(now, `${rules}x`)).rejects.toThrow('BADARG rules');
   await expect(run(now)).rejects.toThrow('BADARG rules');
 });
 

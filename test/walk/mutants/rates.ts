@@ -102,14 +102,14 @@ export const rates: readonly Mutant[] = [
   {
     name: 'all windows begin with the clock',
     in: ['admit', 'rate'],
-    find: "local phase = kind == 'h' and hash or kind == 'q' and now or 0",
-    replace: "local phase = kind == 'q' and now or 0",
+    find: "if kind == 'h' then",
+    replace: 'if false then',
   },
   {
     name: 'a quota begins with the clock',
     in: ['admit', 'rate'],
-    find: "local phase = kind == 'h' and hash or kind == 'q' and now or 0",
-    replace: "local phase = kind == 'h' and hash or 0",
+    find: "local phase = kind == 'q' and now or 0",
+    replace: 'local phase = 0',
   },
   {
     name: 'an interval counts in milliseconds',
