@@ -9,7 +9,7 @@ test('a stack that is struck under load loses nothing, doubles nothing and leave
     from: { function: 0, service: 0 },
     kills: 20,
     services: 2,
-    mostMs: 30_000,
+    mostMs: 25_000,
     source: '.',
     log: (line) => lines.push(line),
     signal: AbortSignal.timeout(220_000),
