@@ -65,8 +65,8 @@ export const rates: readonly Mutant[] = [
   {
     name: 'a refusal by a rule is charged',
     in: ['rate'],
-    find: 'if short then\n',
-    replace: 'if short then charge_rates(rates, 2, now)\n',
+    find: 'if not short then',
+    replace: 'if true then',
   },
   {
     name: 'a refusal for capacity is charged',
