@@ -9,6 +9,11 @@ function tell(found: Disagreement): string {
   return `seed ${found.seed}, step ${found.steps.length}, by ${found.command === undefined ? 'the answer of' : 'the state:'} ${by}`;
 }
 
+/** A mutant whose script does not run proves nothing: anything would catch it. */
+function isBroken({ actual }: Disagreement): boolean {
+  return /user_script.*(attempt to|nonexistent global)/.test(JSON.stringify(actual));
+}
+
 async function main(): Promise<boolean> {
   const service = await startRedis();
   const redis = new Redis({ host: '127.0.0.1', port: service.port });
@@ -17,8 +22,9 @@ async function main(): Promise<boolean> {
   try {
     for (const mutant of mutants) {
       const found = await caught(redis, mutant);
-      if (found === undefined) survived++;
-      const mark = found === undefined ? '! SURVIVED' : '  caught';
+      const works = found !== undefined && !isBroken(found);
+      if (!works) survived++;
+      const mark = works ? '  caught' : found === undefined ? '! SURVIVED' : '! DOES NOT RUN';
       process.stdout.write(`${mark}  ${mutant.name} (${mutant.in.join(', ')}): ${found ? tell(found) : 'never'}\n`);
     }
   } finally {

@@ -37,7 +37,7 @@ export const locks: readonly Mutant[] = [
     name: 'the seat of the replaced task stands in the way',
     in: ['admit'],
     find: 'count - free_for_replaced(seats) >= limit',
-    replace: 'tier.seated >= limit',
+    replace: 'count >= limit',
   },
   {
     name: 'a task is replaced that the key does not name',
